@@ -279,6 +279,17 @@ def test_a_header_that_may_be_a_row_costs_a_row_a_file(tmp_path):
     assert (found["rows"], found["effect"]) == (1, "quarantined")
 
 
+def test_numbers_and_times_that_stay_text_are_guesses(tmp_path):
+    rows = [[f"{START + n * SECOND:%Y-%m-%d %H:%M:%S}.12345678{1 + n % 9}", f"1.{n:03},5" if n % 2 else n, f"a, {n}"]
+            for n in range(50)]  # fmt: skip
+    put(tmp_path / "landing" / "a.csv", cells([["ts", "price", "note"], *rows], ";"), LANDED)
+    found = {each["message"]: each["rows"] for each in guesses(tmp_path) if each["effect"] == "text"}
+    assert found == {
+        "ts: times with nanoseconds, which TIMESTAMP does not hold: kept as text": 50,
+        "price: numbers with a decimal comma: kept as text": 50,
+    }
+
+
 def test_landing_times_from_names_and_copies_are_guesses(tmp_path):
     for hour in range(5):
         start = START + hour * HOUR

@@ -23,6 +23,8 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|-
 _PADDED = re.compile(r"[+-]?0[0-9]+.*")
 _NANOS = re.compile(r".*[.][0-9]{6}[0-9]*[1-9][0-9]*\D*")
 """A time of day with nanoseconds; the type TIMESTAMP has only microseconds."""
+_COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*(,[0-9]+)?")
+"""A number as the continent of Europe writes it."""
 _LONG = 1 << 63
 _LONGEST = 20
 _MANY_KEYS = 30
@@ -71,7 +73,7 @@ def json_type(values: Iterable[object]) -> Inferred:  # noqa: PLR0911 # one kind
     if kinds <= {int, float, LongNumber}:
         return _number(there, kinds)
     if kinds == {str}:
-        return Inferred(_text_type([str(value) for value in there]))
+        return _text_type([str(value) for value in there])
     if kinds == {list}:
         element = json_type(each for value in there if isinstance(value, list) for each in value)
         return Inferred(f"ARRAY<{element.type}>", element.note and f"its elements: {element.note}")
@@ -137,7 +139,7 @@ def cell_type(texts: Iterable[str | None]) -> Inferred:
         return _of_digits(there)
     if all(text.lower() in ("true", "false") for text in there):
         return Inferred("BOOLEAN")
-    return Inferred(_text_type(there))
+    return _text_type(there)
 
 
 def _of_digits(texts: Sequence[str]) -> Inferred:
@@ -151,12 +153,20 @@ def _of_digits(texts: Sequence[str]) -> Inferred:
     return Inferred("DOUBLE") if all(map(_survives, texts)) else Inferred("STRING", _MORE_DIGITS)
 
 
-def _text_type(texts: Sequence[str]) -> str:
+def _text_type(texts: Sequence[str]) -> Inferred:
     """Return the type of texts: DATE or TIMESTAMP if Spark reads each of them so, otherwise STRING."""
     if all(DATE.fullmatch(text) and iso_micros(f"{text} 00:00") is not None for text in texts):
-        return "DATE"
-    times = all(iso_micros(text) is not None and not _NANOS.fullmatch(text) for text in texts)
-    return "TIMESTAMP" if times else "STRING"
+        return Inferred("DATE")
+    if not all(iso_micros(text) is not None for text in texts):
+        return Inferred("STRING", "numbers with a decimal comma: kept as text" if _has_commas(texts) else "")
+    if any(_NANOS.fullmatch(text) for text in texts):
+        return Inferred("STRING", "times with nanoseconds, which TIMESTAMP does not hold: kept as text")
+    return Inferred("TIMESTAMP")
+
+
+def _has_commas(texts: Sequence[str]) -> bool:
+    """True if texts are numbers, some of them with a decimal comma."""
+    return all(map(_COMMA.fullmatch, texts)) and any("," in text for text in texts)
 
 
 def arrow_type(kind: pa.DataType) -> str | None:  # noqa: PLR0911 # one kind a line
