@@ -273,9 +273,16 @@ def test_a_header_that_may_be_a_row_costs_a_row_a_file(tmp_path):
     for number in range(3):
         put(tmp_path / "landing" / f"{number}.csv", cells([[f"x{number}", "y"], *[["a", "b"]] * 5]), LANDED)
     put(tmp_path / "one" / "a.csv", cells([["w", "x"], *[["a", "b"]] * 5]), LANDED)
-    assert of_key(guesses(tmp_path), "format") == []
+    assert of_key(guesses(tmp_path), "options") == []
     record = tidemark.init(tmp_path / "one", tmp_path / "one.yml")
-    (found,) = of_key(record["proposal"]["guesses"], "format")
+    (found,) = of_key(record["proposal"]["guesses"], "options")
+    assert (found["rows"], found["effect"]) == (1, "quarantined")
+
+
+def test_how_lines_of_cells_are_split_is_a_guess(tmp_path):
+    put(tmp_path / "landing" / "a.csv", "id;word\n" + "".join(f"{n};x\n" for n in range(50)) + "1;2;3\n", LANDED)
+    (found,) = of_key(guesses(tmp_path), "format")
+    assert found["message"].startswith("lines are values between semicolons, with a header")
     assert (found["rows"], found["effect"]) == (1, "quarantined")
 
 

@@ -13,11 +13,13 @@ from tidemark.proposal.columns.times import Candidate
 from tidemark.proposal.durations import brief
 from tidemark.proposal.landing_dates import remark
 from tidemark.proposal.propose import ProposedSource, rows_of
+from tidemark.proposal.samples import RowSample
 from tidemark.proposal.tolerances import MeasuredTolerances, judge, policy_of
 
 _WEIGHTS = {"quarantined": 1.0, "dropped": 1.0, "mistimed": 0.5, "adjusted": 0.2, "delayed": 0.1, "unread": 0.1,
             "text": 0.02}  # fmt: skip
 """Effects on a row, with the cost of each relative to the loss of the row."""
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SOME = 5
 
 
@@ -84,12 +86,7 @@ def _of_files(source: ProposedSource) -> Iterator[Guess]:
         count, example = len(source.strays), source.strays[0]
         files = "1 file" if count == 1 else f"{count:,} files"
         yield Guess("landing", f"its folder holds {files} of another kind, such as {example}", "quarantined")
-    if taken.unread:
-        yield Guess("format", f"no row can be read from some lines as {taken.format}", "quarantined", taken.unread)
-    headed = len(taken.objects) if FORMATS[taken.format].by_place else None
-    yield from (Guess("format", note.rstrip("."), "quarantined", headed) for note in taken.notes)
-    if taken.nulled:
-        yield Guess("options", f"{taken.options['nullValue']} is taken for null", "unread", taken.nulled)
+    yield from _of_lines(taken)
     if not taken.whole or len(taken.objects) < sum(item.size > 0 for item in source.objects):
         part = "" if taken.whole else ", and of these the first rows"
         yield Guess(
@@ -103,6 +100,22 @@ def _of_files(source: ProposedSource) -> Iterator[Guess]:
     elif source.copied:
         message = "the files landed long after their rows, as copies do: lateness and delays are those of the copy"
         yield Guess("landed_at", message, "adjusted", taken.rows)
+
+
+def _of_lines(taken: RowSample) -> Iterator[Guess]:
+    cells = FORMATS[taken.format].by_place
+    if cells:
+        split, header = _SEPARATORS[taken.options.get("sep", ",")], "a" if "header" in taken.options else "no"
+        message = f"lines are values between {split}, with {header} header; lines with another number are no rows"
+        yield Guess("format", message, "quarantined", taken.unread)
+    elif taken.unread:
+        yield Guess("format", f"no row can be read from some lines as {taken.format}", "quarantined", taken.unread)
+    each = len(taken.objects) if cells else None
+    yield from (
+        Guess("options" if cells else "format", note.rstrip("."), "quarantined", each) for note in taken.notes
+    )
+    if taken.nulled:
+        yield Guess("options", f"{taken.options['nullValue']} is taken for null", "unread", taken.nulled)
 
 
 def _of_columns(source: ProposedSource) -> Iterator[Guess]:
