@@ -90,7 +90,7 @@ AGGREGATES = (
         "nested", "STRUCT<u: INT, w: STRING>", "last({c})", "last({c} ORDER BY _o)", "STRUCT<u: INT, w: STRING>"
     ),
     _aggregate(
-        "nested", "DOUBLE", "collect_list(struct({c} AS v))", "list({{'v': {c}}} ORDER BY _o)",
+        "nested", "DOUBLE", "collect_list(struct({c} AS v))", "coalesce(list({{'v': {c}}} ORDER BY _o), [])",
         "ARRAY<STRUCT<v: DOUBLE>>",
     ),
     _aggregate("nested", "STRUCT<u: INT, w: STRING>", "count(DISTINCT {c})", "count(DISTINCT {c})", "BIGINT"),
