@@ -93,7 +93,7 @@ def test_rows_that_a_run_brought_are_looked_for_only_where_they_may_be_behind():
 @pytest.mark.parametrize(("reached", "until"), [(None, 16), (9, 16), (30, 31)])
 def test_open_lifetimes_have_windows_up_to_the_last_time_that_is_known(spark, reached, until):
     frame = spark.createDataFrame(
-        [(at(12), at(13)), (at(15), None)], "_system_timestamp TIMESTAMP, _end_time TIMESTAMP"
+        [(at(12), at(13)), (at(15), None), (at(14), at(MAX_TIME))], "_system_timestamp TIMESTAMP, _end_time TIMESTAMP"
     )
     due = replace(DUE, after=StreamState(reached=reached, complete=True))
     assert {row[OPEN_UNTIL] for row in cut_open(frame, due).collect()} == {until}

@@ -11,6 +11,7 @@ from pyspark.errors import SparkRuntimeException
 from pyspark.sql import functions as F
 
 from tidemark.config.models.streams import StreamSpec
+from tidemark.core.times import MAX_TIME
 from tidemark.core.windows import FixedWindows
 from tidemark.errors import ConfigError
 from tidemark.spark.columns import JUDGED, OPEN_UNTIL, RANK, WINDOW
@@ -274,6 +275,10 @@ def test_open_lifetimes_are_in_windows_up_to_where_they_are_cut(spark):
     cut = frame.withColumn(OPEN_UNTIL, F.lit(13).cast("long"))
     assert numbers(closing(cut, window, complete=True)) == [(0, 0), (0, 0), (0, 1), (0, 1), (0, 2), (0, 3)]
     assert numbers(closing(frame, window, complete=True)) == [(0, 0), (0, 1)]
+    held = spark.createDataFrame([(at(2), at(MAX_TIME), *known)], SYSTEM).withColumn(
+        OPEN_UNTIL, F.lit(9).cast("long")
+    )
+    assert numbers(closing(held, window, complete=True)) == [(0, 0), (0, 1), (0, 2)]
     found = bounded(frame.limit(1).withColumn(WINDOW, F.lit(3)), FixedWindows(6, 2, offset=1))
     bounds = [F.unix_micros(name) for name in ("_window_start", "_window_end")]
     assert tuple(found.select(*bounds).collect()[0]) == (7, 13)

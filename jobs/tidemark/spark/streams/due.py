@@ -72,8 +72,10 @@ def ends(*names: str) -> Column:
 def cut_open(rows: DataFrame, due: Due) -> DataFrame:
     """Rows of a complete stream with the time up to which open lifetimes have windows (`OPEN_UNTIL`).
 
-    Windows that begin after the stream's last finite start, end or punctuation give no row.
+    Windows that begin after the stream's last finite start, end or punctuation give no row. An end at the bound of
+    the years is no finite one: a window that never ends has it.
     """
-    times = [F.max(F.unix_micros(name)) for name in ("_system_timestamp", "_end_time")]
+    start, end = map(F.unix_micros, ("_system_timestamp", "_end_time"))
+    times = [F.max(start), F.max(F.when(end < MAX_TIME, end))]
     bound = latest(due.after.reached, *rows.agg(*times).collect()[0])
     return rows if bound is None else rows.withColumn(OPEN_UNTIL, F.lit(bound + 1))

@@ -174,7 +174,7 @@ def _numbered(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     """
     start, end = F.unix_micros("_system_timestamp"), F.unix_micros("_end_time")
     if OPEN_UNTIL in rows.columns:
-        end = F.coalesce(end, OPEN_UNTIL)
+        end = F.least(end, OPEN_UNTIL)
     numbers = numbers_of(window)
     return rows.withColumns({_FIRST: numbers.first(start), _LAST: numbers.last(end - 1)})
 
