@@ -21,10 +21,11 @@ def _count(items: Sequence[Any]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Measured:
-    """`session` is (gap, max_duration); without it windows are snapshots, and with `size` sliding ones. `group_by`
-    names columns of the payload, `aggregate` sees the rows of one window and group in sort-key order."""
+    """`session` is (gap, max_duration), this None if sessions may last for ever; without it windows are snapshots,
+    and with `size` sliding ones. `group_by` names columns of the payload, `aggregate` sees the rows of one window and
+    group in sort-key order."""
 
-    session: tuple[int, int] | None = None
+    session: tuple[int, int | None] | None = None
     size: int | None = None
     group_by: tuple[str, ...] = ()
     aggregate: Callable[[Sequence[Any]], Mapping[str, Any]] = _count
@@ -41,20 +42,21 @@ class Measured:
         return int(item.end if self.size is None else item.start + self.size)
 
 
-def sessions(lives: Sequence[Life], gap: int, max_duration: int) -> dict[Bounds, list[Any]]:
+def sessions(lives: Sequence[Life], gap: int, max_duration: int | None) -> dict[Bounds, list[Any]]:
     """Row after row by start: into the session of the row before it, or into a new one."""
     found: list[list[Life]] = []
     for life in sorted(lives, key=lambda each: each[0]):
-        if found and life[0] < session_end(found[-1], gap) and life[0] < found[-1][0][0] + max_duration:
+        if found and life[0] < session_end(found[-1], gap, max_duration):
             found[-1].append(life)
         else:
             found.append([life])
-    spans = [(rows[0][0], min(session_end(rows, gap), rows[0][0] + max_duration)) for rows in found]
+    spans = [(rows[0][0], session_end(rows, gap, max_duration)) for rows in found]
     return {span: [row for _, _, row in rows] for span, rows in zip(spans, found, strict=True)}
 
 
-def session_end(lives: Sequence[Life], gap: int) -> int:
-    return max(end for _, end, _ in lives) - 1 + gap
+def session_end(lives: Sequence[Life], gap: int, max_duration: int | None) -> int:
+    end = max(end for _, end, _ in lives) - 1 + gap
+    return end if max_duration is None else min(end, lives[0][0] + max_duration)
 
 
 def snapshots(lives: Sequence[Life]) -> dict[Bounds, list[Any]]:

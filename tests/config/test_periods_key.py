@@ -18,6 +18,7 @@ STREAMS: dict[str, Any] = {
     "minutes": {"from": "readings", "tumbling": "1m", "select": {"n": "count(*)"}},
     "shifts": {"from": "readings", "tumbling": "8h", "select": {"n": "count(*)"}},
     "visits": {"from": "readings", "session": {"gap": "5m", "max_duration": "1h"}, "select": {"n": "count(*)"}},
+    "stays": {"from": "readings", "session": {"gap": "5m"}, "select": {"n": "count(*)"}},
     "after": {"from": "shifts", "where": "n > 1", "publish": True},
     "rows": {"from": "readings", "publish": True},
     "hidden": {"from": "readings", "where": "lane = 'a'"},
@@ -35,6 +36,7 @@ def test_the_default_is_an_hour_or_a_day_by_the_windows_of_the_stream(tmp_path):
         "minutes": Unit.HOUR,
         "shifts": Unit.DAY,
         "visits": Unit.HOUR,
+        "stays": Unit.DAY,
         "after": Unit.DAY,
         "rows": Unit.HOUR,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from tidemark.config import PipelineSpec, changes, from_resolved
 from tidemark.config.models.stream_graph import StreamColumn, columns_of, in_order, sources_below
 from tidemark.config.models.streams import HoppingSpec, StreamSpec
 from tidemark.core.calendar.calendars import Calendar, Unit
-from tidemark.core.times import HOUR, MINUTE, SECOND
+from tidemark.core.streams import StreamEnd, StreamState
+from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
 from tidemark.core.windows import CalendarWindows, DataDrivenWindows, FixedWindows, SessionWindows, SnapshotWindows
 from tidemark.errors import ConfigError
+from tidemark.runner.maintenance import Keeping
+from tidemark.runner.stream_progress import StreamProgress, rules_of_streams
 
 R: dict[str, Any] = {"from": "readings"}
 N: dict[str, Any] = {"select": {"n": "count(*)"}}
@@ -116,10 +120,11 @@ def test_a_calendar_window_that_cannot_be_is_refused(
     ("keys", "windows", "lasts"),
     [
         ({"session": VISITS}, SessionWindows(5 * MINUTE, 2 * HOUR), None),
+        ({"session": {"gap": "5m"}}, SessionWindows(5 * MINUTE, None), None),
         ({"sliding": "10m", "allowed_lateness": "1s"}, SnapshotWindows(10 * MINUTE, SECOND), 10 * MINUTE),
         ({"snapshot": {}}, SnapshotWindows(), None),
     ],
-    ids=["session", "sliding", "snapshot"],
+    ids=["session", "session without a longest duration", "sliding", "snapshot"],
 )
 def test_windows_whose_bounds_come_from_rows(
     files: Files, keys: dict[str, Any], windows: DataDrivenWindows, lasts: int | None
@@ -128,6 +133,28 @@ def test_windows_whose_bounds_come_from_rows(
     found = spec.streams["a"]
     assert (found.windows, found.fixed, found.lasts, found.published) == (windows, None, lasts, True)
     assert from_resolved(json.loads(json.dumps(spec.resolved()))) == spec.model_copy(update={"path": Path()})
+
+
+def test_sessions_without_a_longest_duration_and_what_is_over_them_reach_back_without_a_bound(files: Files) -> None:
+    long = {"from": "before", **N, "session": {"gap": "5m"}}
+    streams = {"before": R, "visits": long | {"session": VISITS}, "long": long}
+    streams |= {"over": W | {"from": "long"}, "starts": {"from": "over", "lifetime": "1m"}}
+    spec = files.spec({"streams": streams, "start": "2026-01-01T00:00:00Z"}, **EVENTS)
+    assert {step.name for step in rules_of_streams(spec) if step.endless} == {"long", "over", "starts"}
+    assert StreamProgress(spec).read_from is None
+    del streams["long"], streams["over"], streams["starts"]
+    assert StreamProgress(files.spec({"streams": streams, "start": "2026-01-01T00:00:00Z"}, **EVENTS)).read_from
+
+
+def test_retention_keeps_rows_since_the_start_of_an_open_session_however_long_it_lasts(files: Files) -> None:
+    streams = {"a": R | {"lifetime": "1h"}, "long": {"from": "a", **N, "session": {"gap": "5m"}}}
+    streams["over"] = {"from": "long", "snapshot": {}, **N}
+    ends = {name: StreamEnd(StreamState(watermark=days * DAY)) for name, days in (("a", 9), ("long", 4), ("over", 3))}
+    needed = Keeping(_streams(files, streams, **EVENTS), None, None).needed  # type: ignore[arg-type]
+    last: Any = SimpleNamespace(streams=ends)
+    assert needed(last) == {"readings": 3 * DAY - HOUR - 5 * MINUTE}
+    last.streams = ends | {"long": StreamEnd(StreamState())}
+    assert needed(last) == {"readings": None}
 
 
 @pytest.mark.parametrize("values", [("0s", "1s", "0s"), ("1s", "0s", "0s"), ("1s", "1s", "-1s"), ("5s", "2s", "2s")])
@@ -178,7 +205,8 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"from_": "b"}}, "a.from_", "there is no such key 'from_'"),
         ({"a": R | {"name": "b"}}, "a.name", "there is no such key 'name'"),
         ({"a": R | {"on": ["b"]}}, "a.on", "is for joins alone"),
-        ({"a": R | N | {"session": {"gap": "5m"}}}, "a.session.max_duration", "is missing"),
+        ({"a": R | N | {"session": {"max_duration": "1h"}}}, "a.session.gap", "is missing"),
+        ({"a": R | N | {"session": VISITS | {"max_duration": "0s"}}}, "a.session.max_duration", "longer than 0s"),
         ({"a": R | N | {"session": "5m"}}, "a.session", "must be a mapping"),
         ({"a": R | N | {"session": {"gap": "0s", "max_duration": "1h"}}}, "a.session.gap", "longer than 0s"),
         ({"a": R | N | {"sliding": "0s"}}, "a.sliding", "must be longer than 0s"),
@@ -490,3 +518,14 @@ def test_a_change_within_a_stream_is_refused(files: Files, change: dict[str, Any
     with pytest.raises(ConfigError) as caught:
         changes(recorded, _streams(files, {"a": W | change}))
     assert [problem.key for problem in caught.value.problems] == [f"streams.a.{key}"]
+
+
+@pytest.mark.parametrize("long", [VISITS, {"gap": "5m"}], ids=["with", "without"])
+def test_to_have_sessions_with_or_without_a_longest_duration_needs_a_backfill(
+    files: Files, long: dict[str, str]
+) -> None:
+    other = {"gap": "5m"} if long == VISITS else VISITS
+    recorded = _streams(files, {"a": R | N | {"session": long}}).resolved()
+    assert changes(recorded, _streams(files, {"a": R | N | {"session": long}})) == []
+    with pytest.raises(ConfigError, match=r"streams\.a\.session\.max_duration"):
+        changes(recorded, _streams(files, {"a": R | N | {"session": other}}))

@@ -29,12 +29,15 @@ KINDS = {
     "sessions": Measured(session=(3 * SECOND, 8 * SECOND)),
     "sessions of groups": Measured(session=(2 * SECOND, 5 * SECOND), group_by=("k",)),
     "sessions with lateness": Measured(session=(2 * SECOND, 60 * SECOND), allowed_lateness=2 * SECOND),
+    "sessions of any length": Measured(session=(3 * SECOND, None), group_by=("k",), allowed_lateness=SECOND),
+    "idle sessions of any length": Measured(session=(3 * SECOND, None), idle_timeout=3 * SECOND),
     "sliding": Measured(size=4 * SECOND),
     "sliding of groups with lateness": Measured(size=3 * SECOND, group_by=("k",), allowed_lateness=SECOND),
     "snapshots": Measured(),
     "idle sessions": Measured(session=(3 * SECOND, 8 * SECOND), group_by=("k",), idle_timeout=3 * SECOND),
     "idle snapshots with lateness": Measured(size=3 * SECOND, allowed_lateness=SECOND, idle_timeout=2 * SECOND),
     "sessions of partitions": Measured(session=(2 * SECOND, 9 * SECOND), partition_by="partition"),
+    "sessions of any length of partitions": Measured(session=(2 * SECOND, None), partition_by="partition"),
     "idle snapshots of substreams": Measured(size=SECOND, idle_timeout=2 * SECOND, partition_by="substream"),
 }
 MANY = [pytest.param(measured, id=name) for name, measured in KINDS.items()]
@@ -72,6 +75,11 @@ def test_the_reach_of_a_step_holds_all_rows_that_decide_over_its_windows() -> No
     ]
     assert longest_lives(steps) == {"long": 7, "snap": 7, "slide": 10, "visits": 20, "of_visits": 20}
     assert [reach(steps[:number]) for number in (2, 3, 4, 5)] == [14, 20, 25, 45]
+
+
+def test_a_session_without_a_longest_duration_adds_its_gap_alone_and_no_lifetime_to_the_reach() -> None:
+    long = StepRules("visits", ("s",), ("s",), windows=SessionWindows(5, None), endless=True)
+    assert (reach([long]), longest_lives([long])) == (5, {"visits": 0})
 
 
 def test_where_every_stream_shifts_back_the_rows_of_the_source_themselves_are_reached_for() -> None:
@@ -170,6 +178,13 @@ def test_a_row_a_gap_after_the_last_one_begins_another_session() -> None:
 
 def test_a_session_is_cut_at_its_longest_duration_and_the_next_row_begins_another() -> None:
     assert sessions(points(0, 4, 8, 12), 5, 8) == {(0, 8): ["0", "4"], (8, 16): ["8", "12"]}
+
+
+def test_a_session_without_a_longest_duration_lasts_as_long_as_rows_come() -> None:
+    assert sessions(points(*range(0, 1000, 4), 1001), 5, None) == {
+        (0, 1001): [str(time) for time in range(0, 1000, 4)],
+        (1001, 1006): ["1001"],
+    }
 
 
 def test_a_session_waits_for_the_gap_after_its_longest_lifetime() -> None:

@@ -145,7 +145,11 @@ def hold_streams(product: Product, name: str, outcome: Outcome, said: Sequence[d
 
 GAP, LONGEST = 2 * SECOND, 9 * SECOND
 SESSION = {"gap": f"{GAP}us", "max_duration": f"{LONGEST}us"}
-MADE = {"alive": ({"snapshot": {}}, Measured()), "visits": ({"session": SESSION}, Measured(session=(GAP, LONGEST)))}
+MADE = {
+    "alive": ({"snapshot": {}}, Measured()),
+    "visits": ({"session": SESSION}, Measured(session=(GAP, LONGEST))),
+    "long": ({"session": {"gap": f"{GAP}us"}}, Measured(session=(GAP, None))),
+}
 
 
 def made_of(names: Sequence[str]) -> dict[str, Any]:

@@ -365,8 +365,8 @@ class Author:
         whose = f"PARTITION BY {', '.join(by)} " if by else ""
         equal = " AND ".join(["true", *[f"l.{c} IS NOT DISTINCT FROM r.{c}" for c in by]])
         if operator == "session":
-            gap, most = self.dice.choice((1, 2, 3)) * SECOND, self.dice.choice((4, 9)) * SECOND
-            keys["session"] = {"gap": f"{gap}us", "max_duration": f"{most}us"}
+            gap, most = self.dice.choice((1, 2, 3)) * SECOND, self.dice.choice((4 * SECOND, None))
+            keys["session"] = {"gap": f"{gap}us"} | ({"max_duration": f"{most}us"} if most else {})
             return _sessions(below, gap, most, by)
         keys[operator] = {}
         rows = f"SELECT * FROM {below}"
@@ -442,8 +442,10 @@ _ZONES = (("UTC", 0), ("Etc/GMT-14", 14 * HOUR), ("Etc/GMT+9", -9 * HOUR))
 _TRUE = Expression("", "true", "true", "BOOLEAN")
 
 
-def _sessions(below: str, gap: int, most: int, by: Sequence[str]) -> str:
-    """Rows with the bounds of their session: row after row by start, as long as the next one starts in time."""
+def _sessions(below: str, gap: int, most: int | None, by: Sequence[str]) -> str:
+    """Rows with the bounds of their session: row after row by start, as long as the next one starts in time. Without
+    `most` nothing else cuts it."""
+    most = _NEVER if most is None else most
     own = ", ".join(by) + ", " if by else ""
     grouped = f" GROUP BY {', '.join(by)}" if by else ""
     row = "{'first': _s, 'reach': _e, 'firsts': [_s]}"

@@ -35,6 +35,8 @@ SYSTEM = (
     f" _substream STRING, {RANK} INT, {JUDGED} BOOLEAN, k STRING, `odd.name` DOUBLE, x DOUBLE"
 )
 SESSION = SessionWindows(gap=5, max_duration=40)
+LONG = SessionWindows(gap=5, max_duration=None)
+MANY = pytest.mark.parametrize("windows", [SESSION, LONG, SnapshotWindows()], ids=["sessions", "long", "snapshots"])
 GROUPS = ("k", "odd.name")
 TOLD = {"total": "sum(x)", "mean": "avg(x)", "first": "first(x)", "every": "collect_list(_offset)"}
 
@@ -91,30 +93,33 @@ def held(found):
     return sorted((each[0], each[1], each[2]) for each in told)
 
 
+def made(lives, windows):
+    return sessions(lives, 5, windows.max_duration) if isinstance(windows, SessionWindows) else snapshots(lives)
+
+
 def wanted(drawn, windows, after=None, until=None):
-    make = (lambda lives: sessions(lives, 5, 40)) if isinstance(windows, SessionWindows) else snapshots
-    whole = [(*span, each) for lives in by_group(drawn).values() for span, of in make(lives).items() for each in of]
+    groups = by_group(drawn).values()
+    whole = [(*span, each) for lives in groups for span, of in made(lives, windows).items() for each in of]
     return sorted(
         each for each in whole if (after is None or each[1] > after) and (until is None or each[1] <= until)
     )
 
 
-@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
+@MANY
 @pytest.mark.parametrize(("after", "until"), [(None, None), (120, 300), (None, 77), (250, None)])
 def test_rows_are_in_the_windows_of_the_oracle(rows, drawn, windows, after, until):
     found = in_windows(rows.repartition(3), windows, GROUPS, after, until)
     assert held(found) == wanted(drawn, windows, after, until)
 
 
-@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
+@MANY
 def test_without_groups_all_rows_are_in_one(rows, drawn, windows):
     lives = [life for group in by_group(drawn).values() for life in group]
-    make = sessions(lives, 5, 40) if isinstance(windows, SessionWindows) else snapshots(lives)
-    expected = sorted((*span, each) for span, of in make.items() for each in of)
+    expected = sorted((*span, each) for span, of in made(lives, windows).items() for each in of)
     assert held(in_windows(rows, windows, (), None, None)) == expected
 
 
-@pytest.mark.parametrize("windows", [SESSION, SnapshotWindows()], ids=["sessions", "snapshots"])
+@MANY
 def test_every_bit_is_the_same_for_any_number_of_tasks_and_any_order_of_rows(rows, windows):
     select = {name: text for name, text in TOLD.items() if name != "every"}
     step = StreamSpec(name="w", from_="s", session=None, group_by=GROUPS, select=select)
@@ -186,6 +191,9 @@ def test_a_row_takes_part_from_its_watermark_on_and_before_that_it_is_late(spark
 def test_a_lifetime_without_an_end_is_open_until_all_is_complete(spark):
     made = taking_part(spark.createDataFrame([row(0, 10, None), row(1, 14, 15)], SYSTEM), 0)
     assert held(in_windows(made, SESSION, GROUPS, None, None)) == [(10, 50, 0), (10, 50, 1)]
+    assert {each[2] for each in held(in_windows(made, LONG, GROUPS, 10**17, None))} == {0, 1}
+    assert held(in_windows(made, LONG, GROUPS, None, 10**17)) == []
+    assert earliest(made, LONG, GROUPS, 10**17) == 10
     assert held(in_windows(made, SnapshotWindows(), GROUPS, None, 1_000)) == [(10, 14, 0), (14, 15, 0), (14, 15, 1)]
     assert earliest(made, SnapshotWindows(), GROUPS, 1_000) == 15
 

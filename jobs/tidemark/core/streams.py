@@ -16,9 +16,9 @@ from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Wi
 @dataclass(frozen=True)
 class StepRules:
     """Parts of a stream's declaration that its progress depends on. `sources` are all that lie below it. `lifetime`
-    is the longest that the step gives. `endless`: rows of a source or a stream below live without a bound. `until`:
-    each row has an end of its own, which may leave it no lifetime. `gapped`: the gaps of a join's left rows are
-    rows. `within`: how far before a row the rows lie that it looks at."""
+    is the longest that the step gives. `endless`: rows or sessions of the stream, or of one below, live without a
+    bound. `until`: each row has an end of its own, which may leave it no lifetime. `gapped`: the gaps of a join's
+    left rows are rows. `within`: how far before a row the rows lie that it looks at."""
 
     name: str
     inputs: tuple[str, ...]

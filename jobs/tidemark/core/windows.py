@@ -171,20 +171,21 @@ class _DataDriven(ABC):
 
 @dataclass(frozen=True)
 class SessionWindows(_DataDriven):
-    """Windows of rows one after the other, until none has come for `gap` or `max_duration` is over. `partition_by`:
-    None, `partition` or `substream`."""
+    """Windows of rows one after the other, until none has come for `gap` or `max_duration` is over (None: it never
+    is). `partition_by`: None, `partition` or `substream`."""
 
     gap: int
-    max_duration: int
+    max_duration: int | None
     lateness: int = 0
     idle_timeout: int | None = None
     partition_by: str | None = None
 
-    def reach(self, _: int) -> int:
-        return self.max_duration + self.gap
+    def reach(self, life: int) -> int:
+        return self.lives(life) + self.gap
 
     def lives(self, _: int) -> int:
-        return self.max_duration
+        """As above; 0 without a longest one, which makes the step `endless`."""
+        return self.max_duration or 0
 
 
 @dataclass(frozen=True)

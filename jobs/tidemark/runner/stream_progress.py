@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import (
+    has_long_sessions,
     has_open_ends,
     has_pairs,
     has_windows,
@@ -98,7 +99,8 @@ class StreamProgress:
     @property
     def read_from(self) -> int | None:
         """The earliest time that outputs from the pipeline's `start` on depend on; None: no lower bound. There is
-        none with a punctuated source, whose rows may reach back any time, nor with lifetimes without a bound."""
+        none with a punctuated source, whose rows may reach back any time, nor with lifetimes or sessions without a
+        bound."""
         punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
         unbounded = punctuated or any(step.endless for step in self.steps)
         return None if self.spec.start is None or unbounded else self.spec.start - reach(self.steps)
@@ -221,7 +223,8 @@ def rules_of_streams(spec: PipelineSpec) -> tuple[StepRules, ...]:
 
 def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
     below = sources_below(spec.streams, step.name)
-    endless = any(spec.sources[name].longest is None for name in below) or unbounded(spec.streams, step.name)
+    endless = unbounded(spec.streams, step.name) or has_long_sessions(spec.streams, step.name)
+    endless = endless or any(spec.sources[name].longest is None for name in below)
     most = step.lasts if step.sliding is None else None
     most = most if step.own_ends is None else step.own_ends.at_most
     within = 0 if step.preceding is None else step.preceding.within

@@ -19,6 +19,9 @@ from tidemark.spark.jvm_functions import call, invoked, java_class, or_none
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
+_FOREVER = (1 << 63) - 1
+"""The longest duration of a session that has none, microseconds."""
+
 
 def unseen(watermark: int | None) -> JavaObject:
     """Watermark of groups without a seed, microseconds. Its method `set` changes it for jobs that begin later."""
@@ -55,7 +58,8 @@ def latest_in_cell(partition: Column, cell: Column, own: Column) -> Column:
 
 def start_of_session(group: Column, start: Column, end: Column, session: SessionWindows) -> Column:
     """The start of each row's session, microseconds. Rows are in the order of their starts."""
-    return call("rows.SessionStarts", group, start, end, settings=(session.gap, session.max_duration))
+    most = _FOREVER if session.max_duration is None else session.max_duration
+    return call("rows.SessionStarts", group, start, end, settings=(session.gap, most))
 
 
 def bounds_of_snapshots(group: Column, time: Column, end: Column, after: Column, until: Column) -> Column:

@@ -108,6 +108,13 @@ def unbounded(streams: Mapping[str, StreamSpec], name: str) -> bool:
     return own or any(unbounded(streams, each) for each in step.inputs if each in streams)
 
 
+def has_long_sessions(streams: Mapping[str, StreamSpec], name: str) -> bool:
+    """True if sessions of a stream, or of one below it, may last for ever."""
+    step = streams[name]
+    own = step.session is not None and step.session.max_duration is None
+    return own or any(has_long_sessions(streams, each) for each in step.inputs if each in streams)
+
+
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:
     """The payload columns of a source or stream; None if its inputs do not lead to sources."""
     sources = {each: source.columns for each, source in spec.sources.items()}

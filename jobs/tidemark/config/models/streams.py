@@ -40,7 +40,9 @@ class SessionSpec(Settings):
     """`session`: rows one after the other, until none comes for a while or it has lasted long enough."""
 
     gap: PositiveDuration = Field(description="A row that comes so long after the last one begins another session")
-    max_duration: PositiveDuration = Field(description="A session lasts no longer; rows after that begin another")
+    max_duration: PositiveDuration | None = Field(
+        None, description="A session lasts no longer; rows after that begin another; absent: it may last for ever"
+    )
 
 
 class SnapshotSpec(Settings):

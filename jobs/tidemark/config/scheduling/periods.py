@@ -11,7 +11,7 @@ from tidemark.config.models.streams import StreamSpec
 from tidemark.config.scheduling.values import zone
 from tidemark.core.calendar.calendars import Unit
 from tidemark.core.completeness.periods import Periods
-from tidemark.core.times import HOUR, parse_moment
+from tidemark.core.times import DAY, HOUR, parse_moment
 from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, Windows
 from tidemark.errors import ConfigError, Problem
 
@@ -69,7 +69,9 @@ def _lasts(windows: Windows) -> int:
         return max(windows.size, windows.hop)
     if isinstance(windows, NumberedWindows):
         return windows.lives(0)
-    return windows.max_duration if isinstance(windows, SessionWindows) else windows.size or 0
+    if isinstance(windows, SessionWindows):
+        return DAY if windows.max_duration is None else windows.max_duration
+    return windows.size or 0
 
 
 def _problems(spec: PipelineSpec, names: Iterable[str], message: str) -> list[Problem]:

@@ -147,7 +147,8 @@ def _in_sessions(rows: DataFrame, session: SessionWindows, groups: Sequence[str]
     begin = start_of_session(_group(groups), F.col(FROM), F.col(UNTIL), session)
     assigned = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, begin)
     whole = Window.partitionBy(*map(quoted, groups), F.col(WINDOW))
-    end = F.least(F.max(UNTIL).over(whole) - 1 + session.gap, F.col(WINDOW) + session.max_duration)
+    most = F.lit(session.max_duration).cast("long")
+    end = F.least(F.max(UNTIL).over(whole) - 1 + session.gap, F.col(WINDOW) + most)
     bounds = {"_window_start": F.timestamp_micros(WINDOW), "_window_end": F.timestamp_micros(end)}
     return assigned.withColumns(bounds)
 

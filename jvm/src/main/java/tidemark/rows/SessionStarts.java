@@ -31,7 +31,7 @@ public final class SessionStarts implements UDF3<Object, Long, Long, Long> {
      * Returns the start as a function of columns, which Spark must neither repeat nor move.
      *
      * @param gap microseconds without a row after which a session ends
-     * @param maxDuration the longest duration of a session, microseconds
+     * @param maxDuration the longest duration of a session, microseconds; `Long.MAX_VALUE` for any
      */
     public static UserDefinedFunction function(long gap, long maxDuration) {
         return functions.udf(new SessionStarts(gap, maxDuration), DataTypes.LongType).asNondeterministic();
@@ -52,8 +52,8 @@ public final class SessionStarts implements UDF3<Object, Long, Long, Long> {
             this.start = start;
             this.end = start;
         }
-        long reached = Math.min(end - 1 + this.gap, this.start + this.maxDuration);
-        this.end = Math.max(this.end, reached);
+        long lasting = Math.min(end - 1 + this.gap - this.start, this.maxDuration);
+        this.end = Math.max(this.end, this.start + lasting);
         return this.start;
     }
 }

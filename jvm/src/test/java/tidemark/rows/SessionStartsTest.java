@@ -27,6 +27,18 @@ class SessionStartsTest {
     }
 
     @Test
+    @DisplayName("without a longest duration a session lasts as long as rows come, also before 1970 and without end")
+    void anyDuration() {
+        var sessions = new SessionStarts(10, Long.MAX_VALUE);
+        assertEquals(-30L, sessions.call(1L, -30L, -29L));
+        for (long time = -25; time < 1_000; time += 5) {
+            assertEquals(-30L, sessions.call(1L, time, time + 1));
+        }
+        assertEquals(1_005L, sessions.call(1L, 1_005L, 1L << 60));
+        assertEquals(1_005L, sessions.call(1L, (1L << 60) - 1, 1L << 60));
+    }
+
+    @Test
     @DisplayName("another group begins another session, also groups of bytes and of null")
     void groups() {
         var sessions = new SessionStarts(10, 1_000);
