@@ -173,7 +173,11 @@ def test_retention_keeps_the_rows_of_an_open_session_and_no_earlier_ones(tmp_pat
     assert sorted(item.payload["n"] for item in items) == [2, 5]
 
 
-@pytest.mark.parametrize("keys", [{"session": {"gap": "5s"}}, {"snapshot": {}}], ids=["session", "snapshot"])
+@pytest.mark.parametrize(
+    "keys",
+    [{"session": {"gap": "5s"}}, pytest.param({"snapshot": {}}, marks=pytest.mark.long)],
+    ids=["session", "snapshot"],
+)
 def test_a_window_that_never_ends_is_in_windows_up_to_the_last_time_of_a_complete_stream(tmp_path, keys):
     source, short = replace(EDGES, final=True), BASE + 20 * SECOND
     rows = start("short", short), end("short", short, short + 2 * SECOND, BASE + 30 * SECOND)
