@@ -22,7 +22,7 @@ from oracle_streams import Item, Step, StepRun, Window, flow
 from product import DAY, Product, micros
 from strategies import BASE
 from tidemark.core.times import MAX_TIME
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, UsageError
 
 pytestmark = pytest.mark.usefixtures("quick")
 N = {"select": {"n": "count(*)"}}
@@ -171,6 +171,9 @@ def test_retention_keeps_the_rows_of_an_open_session_and_no_earlier_ones(tmp_pat
     ]
     hold_sessions(product, items)
     assert sorted(item.payload["n"] for item in items) == [2, 5]
+    with pytest.raises(UsageError, match="older than retention keeps") as refused:
+        product.pipeline().backfill(day(13))
+    assert "--from-landing" in refused.value.hint
 
 
 @pytest.mark.parametrize(

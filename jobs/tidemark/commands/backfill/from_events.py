@@ -51,6 +51,10 @@ from tidemark.storage.sync import sync_tree
 
 SLICE = "_slice"
 _OWN = (SLICE, "difference/")
+_ALL_NEEDED = (
+    "nothing bounds how far back rows count here (punctuation, intervals, lifetimes without at_most, sessions without"
+    " max_duration), so all are needed: read landing again, with --from-landing"
+)
 
 
 @dataclass
@@ -270,7 +274,7 @@ class Backfill:
         if lost or (self.first is not None and not self.live.batches(max(self.first - 1, 1), self.first)):
             raise UsageError(
                 "the rows or runs that this range needs are older than retention keeps",
-                hint="begin later, with --from",
+                hint="begin later, with --from" if needed is not None else _ALL_NEEDED,
             )
 
 
