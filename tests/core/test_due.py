@@ -306,6 +306,25 @@ def test_a_stream_that_was_added_begins_at_its_sources_present_watermark():
     assert (fresh["w"].watermark, fresh["w"].begins, fresh["shifted"].begins) == (90, 94, 94)
 
 
+def test_a_stream_added_over_windows_begins_with_the_first_output_that_lacks_none_of_them():
+    over = StepRules("o", ("moved",), ("a",), windows=FixedWindows(20, 20))
+    moved = StepRules("moved", ("w",), ("a",), shift=3)
+    looking = StepRules("looking", ("o",), ("a",), within=7)
+    steps = [TUMBLING, moved, over, looking]
+
+    def begun(recorded):
+        found = opening_states(steps, recorded, {"a": Combined(97)}, False)
+        return [found[each.name].begins for each in steps]
+
+    # windows that end after 97, moved by 3: one of 20 that begins at 100 lacks none
+    assert begun({}) == [97, 100, 97 + 3 + 19, 97 + 3 + 19 + 7]
+    older = StreamState(reached=90, begins=15)
+    assert begun({"w": older}) == [15, 93, 93, 93 + 7]
+    assert begun({"w": replace(older, begins=95)}) == [95, 98, 95 + 3 + 19, 95 + 3 + 19 + 7]
+    # those that were there from the first run on have all rows
+    assert begun({"w": StreamState(reached=90)}) == [None, 93, 93, 93 + 7]
+
+
 def test_a_join_with_gaps_reads_its_right_side_from_the_start_of_a_left_row_on():
     left, right = StepRules("l", ("a",), ("a",), lifetime=7), StepRules("r", ("b",), ("b",), lifetime=5)
     join = StepRules("j", ("l", "r"), ("a", "b"))

@@ -128,8 +128,9 @@ def opening_states(
     combined: Mapping[str, Combined],
     first_run: bool,
 ) -> dict[str, StreamState]:
-    """States that a run starts from. A stream that was added since the last run begins at its sources' present
-    watermark; on the `first_run` all streams begin without one."""
+    """States that a run starts from. On the `first_run` all streams begin without a watermark. A stream that was
+    added since the last run begins at its sources' present watermark, or later: with the first output for which no
+    row of windows below is missing, because they were added, too."""
     if first_run:
         return {step.name: StreamState() for step in steps}
     lives = longest_lives(steps)
@@ -141,10 +142,25 @@ def opening_states(
         return replace(state, watermark=latest(state.watermark, step.data_driven.begun(state.reached, life)))
 
     fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, found)}
-    return {
-        step.name: recorded.get(step.name) or replace(fresh[step.name], begins=fresh[step.name].passed)
-        for step in steps
-    }
+    opened: dict[str, StreamState] = {}
+    whole: dict[str, int | None] = {}
+    for step in steps:
+        since, state = _since(step, whole, lives), fresh[step.name]
+        opened[step.name] = recorded.get(step.name) or replace(state, begins=latest(state.passed, since))
+        whole[step.name] = opened[step.name].begins if step.windowed else since
+    return opened
+
+
+def _since(step: StepRules, whole: Mapping[str, int | None], lives: Mapping[str, int]) -> int | None:
+    """The time after which outputs of a step end that lack no row. `whole` has, by input, the time after which its
+    rows are all there; None: always. Only rows of windows are stored; others are computed from those below."""
+    back = _reach(step, lives) - (step.fixed is not None)
+    known = [
+        time + back + (lives.get(step.inputs[0], 1) - 1 if step.gapped and number else 0)
+        for number, time in enumerate(map(whole.get, step.inputs))
+        if time is not None
+    ]
+    return max(known, default=None)
 
 
 def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
@@ -177,14 +193,17 @@ def reach(steps: Sequence[StepRules]) -> int:
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
-        own = step.shift + (step.lifetime or 0) + step.within
-        if step.windows is not None:
-            own += step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
         below = [longest.get(name, 0) for name in step.inputs]
         if step.gapped:
             below[1] += lives.get(step.inputs[0], 1) - 1
-        longest[step.name] = max(below) + own
+        longest[step.name] = max(below) + _reach(step, lives)
     return max([0, *longest.values()])
+
+
+def _reach(step: StepRules, lives: Mapping[str, int]) -> int:
+    """The reach of one step alone."""
+    own = step.shift + (step.lifetime or 0) + step.within
+    return own if step.windows is None else own + step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
 
 
 def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:

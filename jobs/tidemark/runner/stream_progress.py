@@ -110,6 +110,8 @@ class StreamProgress:
         each before asking for the next, since session windows are looked up in the tables."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
         before = opening_states(self.steps, recorded, ending.combined_before, ending.record.run_first == 1)
+        ended = ending.record.streams.items()
+        before |= {name: replace(before[name], begins=end.state.begins) for name, end in ended if name in before}
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
         after: dict[str, StreamState] = {}
 
