@@ -277,7 +277,7 @@ class _Streams:
 
     def _item(self, name: str, verdict: Any) -> Item:
         assert verdict.system_timestamp is not None
-        ends = verdict.end_time if isinstance(verdict, Verdict) or verdict.mark == "interval" else None
+        ends = verdict.end if getattr(verdict, "mark", "") == "interval" else getattr(verdict, "end_time", None)
         return Item(
             start=verdict.system_timestamp,
             end=verdict.system_timestamp + 1 if ends is None else ends,
