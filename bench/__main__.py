@@ -35,6 +35,7 @@ from bench.rows import (
     judge,
     landing,
     quality,
+    rules,
     scale,
     substreams,
     warm,
@@ -68,6 +69,7 @@ ROWS = {
     "engines": Row(engines.measure, share=16),
     "quality": Row(quality.measure, short=False),
     "joins": Row(joins.measure, short=False),
+    "rules": Row(rules.measure, share=4, short=False),
     "dashboard": Row(dashboard.measure, short=False),
     "growth": Row(growth.measure, share=4, short=False),
 }
