@@ -39,14 +39,14 @@ def written(product: Product, name: str) -> list[tuple[Any, ...]]:
 
 
 def test_outputs_of_streams_that_were_added_lack_nothing(tmp_path: Path) -> None:
-    logs = dense(9, runs=6)
+    logs = dense(9, runs=4)
     sources = {name: source for name, (source, _) in logs.items()}
     full, added = Product(tmp_path / "full", sources, {"streams": STREAMS}), Product(tmp_path / "added", sources)
     feed(full, logs)
-    feed(added, {name: (source, runs[:3]) for name, (source, runs) in logs.items()})
+    feed(added, {name: (source, runs[:2]) for name, (source, runs) in logs.items()})
     added.settings["streams"] = STREAMS
     added.write()
-    feed(added, {name: (source, runs[3:]) for name, (source, runs) in logs.items()})
+    feed(added, {name: (source, runs[2:]) for name, (source, runs) in logs.items()})
     ledger = added.pipeline().ledger
     (last,) = ledger.batches(ledger.last().committed_through, ledger.last().committed_through)
     begins = {name: end.state.begins for name, end in last.streams.items()}
