@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
-
-from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
+from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from bench.clock import alternate
-from bench.data import LANES, SECOND, landed
-from bench.figures import Figure, Section
+from bench.data import SECOND
+from bench.figures import Section
 from bench.place import Place
-from bench.rows.windows import closed, timed
-from bench.subject import EVENTS, SOURCE, fresh
-from tidemark.config import StreamSpec
+from bench.rows.joins import PAIR, alive, joined, points_of
+from bench.rows.streams import KEY, Kind, at, in_cells, measure_kinds
+from bench.subject import SOURCE
 
-KEY = "device"
 ZONE = "Europe/Amsterdam"
 MINUTE = 60 * SECOND
-
-LIFE = ["_system_timestamp", "_end_time"]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Streams, of which the last is measured, and the rows that bare Spark has for it, from rows that survived.
-    Both have the `columns`."""
-
-    name: str
-    what: str
-    streams: dict[str, dict[str, Any]]
-    bare: Callable[[DataFrame], DataFrame]
-    columns: list[str]
+LIFE = PAIR[:2]
 
 
 def _days(rows: DataFrame) -> DataFrame:
@@ -47,46 +25,34 @@ def _days(rows: DataFrame) -> DataFrame:
 
 
 def _before(rows: DataFrame) -> DataFrame:
-    near = F.lag(_at()).over(_order()) > _at() - 10 * MINUTE
+    near = F.lag(at()).over(_order()) > at() - 10 * MINUTE
     return rows.select(
         "_system_timestamp",
-        F.timestamp_micros(_at() + 1).alias("_end_time"),
+        F.timestamp_micros(at() + 1).alias("_end_time"),
         "id",
         F.when(near, F.lag("speed").over(_order())).alias("before"),
     )
 
 
 def _next(rows: DataFrame) -> DataFrame:
-    taken = rows.where("id % 10 = 0").select("_system_timestamp", "id", F.lead(_at()).over(_order()).alias("next"))
-    known = taken.where(F.col("next").isNull() | (F.col("next") > _at()))
-    end = F.timestamp_micros(F.least("next", _at() + 60 * MINUTE))
+    taken = rows.where("id % 10 = 0").select("_system_timestamp", "id", F.lead(at()).over(_order()).alias("next"))
+    known = taken.where(F.col("next").isNull() | (F.col("next") > at()))
+    end = F.timestamp_micros(F.least("next", at() + 60 * MINUTE))
     return known.select("_system_timestamp", end.alias("_end_time"), "id")
 
 
 def _left(rows: DataFrame) -> DataFrame:
-    def side(taken: str, name: str, last: int) -> DataFrame:
-        cells = F.sequence(F.floor(_at() / MINUTE), F.floor((_at() + last) / MINUTE))
-        cut = rows.where(taken).withColumn("cell", F.explode(cells))
-        return cut.select(
-            F.col("id").alias(name), _at().alias(f"at_{name}"), F.col(KEY).alias(f"{KEY}_{name}"), "cell"
-        )
-
-    points, lasting = side("id % 2 = 0", "a", 0), side("id % 20 = 1", "b", MINUTE - 1).withColumnRenamed("cell", "c")
-    alive = (F.col("at_a") >= F.col("at_b")) & (F.col("at_a") < F.col("at_b") + MINUTE)
-    pairs = (F.col(f"{KEY}_a") == F.col(f"{KEY}_b")) & (F.col("cell") == F.col("c")) & alive
-    both = points.join(lasting, pairs, "left")
-    start, end = F.timestamp_micros("at_a"), F.timestamp_micros(F.col("at_a") + 1)
-    return both.select(start.alias("_system_timestamp"), end.alias("_end_time"), "a", "b")
-
-
-def _at() -> Column:
-    return F.unix_micros("_system_timestamp")
+    points = in_cells(rows.where("id % 2 = 0"), "a", MINUTE)
+    lasting = in_cells(rows.where("id % 20 = 1"), "b", MINUTE, MINUTE - 1)
+    equal = (points[KEY] == lasting[KEY]) & (points["cell"] == lasting["cell"])
+    return points_of(points.join(lasting, equal & alive(MINUTE), "left"))
 
 
 def _order() -> WindowSpec:
     return Window.partitionBy(KEY).orderBy("_system_timestamp", "_partition", "_offset")
 
 
+LEFT = joined("id % 2 = 0", "id % 20 = 1", MINUTE)
 KINDS = (
     Kind(
         "calendar",
@@ -132,54 +98,14 @@ KINDS = (
     Kind(
         "left join",
         "half of the rows with those of a twentieth that live for a minute",
-        {
-            "points": {"from": SOURCE, "where": "id % 2 = 0"},
-            "few": {"from": SOURCE, "where": "id % 20 = 1"},
-            "lasting": {"from": "few", "lifetime": "1m"},
-            "pairs": {
-                "join": ["points", "lasting"],
-                "how": "left",
-                "on": [KEY],
-                "select": {"a": "points.id", "b": "lasting.id"},
-            },
-        },
+        {**LEFT, "pairs": {**LEFT["pairs"], "how": "left"}},
         _left,
-        [*LIFE, "a", "b"],
+        PAIR,
     ),
 )
 
 
 def measure(place: Place) -> Section:
-    """Judges once; then writes the stream of each kind in turns with its peer, each to a fresh table."""
-    data = landed(place.spark, place.cache, place.rows, LANES)
-    pipeline = fresh(place.work / "rules", data)
-    pipeline.run(data.end)
-    events, last = Path(pipeline.ledger.folder) / EVENTS, pipeline.ledger.last().committed_through
-    figures, notes = [], []
-    for kind in KINDS:
-        ours, theirs = place.work / "ours", place.work / "theirs"
-        streams = {name: StreamSpec.model_validate({"name": name, **keys}) for name, keys in kind.streams.items()}
-        spec, name = pipeline.spec.model_copy(update={"streams": streams}), list(streams)[-1]
-        cases = {
-            f"{kind.name}, tidemark": timed(partial(closed, place.spark, spec, name, events, ours, last), ours),
-            f"{kind.name}, bare Spark": timed(partial(_bare, place.spark, kind, events, theirs), theirs),
-        }
-        mine, others = alternate(cases, place.repeats, place.say).values()
-        what = f"{kind.what}; {place.rows:,} rows"
-        figures.append(Figure.of(what, "bare Spark: equal rows by its own functions", mine, others))
-        notes.append(_compared(place.spark, kind, ours / "streams" / name, theirs))
-        shutil.rmtree(ours)
-        shutil.rmtree(theirs)
-    return Section("rules", "Calendars, rows before, next rows, left joins", figures, notes)
-
-
-def _bare(spark: SparkSession, kind: Kind, events: Path, root: Path) -> None:
-    rows = spark.read.format("delta").load(str(events)).where("_system_timestamp IS NOT NULL")
-    kind.bare(rows).withColumn("_batch_id", F.lit(1)).write.format("delta").save(str(root))
-
-
-def _compared(spark: SparkSession, kind: Kind, ours: Path, theirs: Path) -> str:
-    mine, other = (spark.read.format("delta").load(str(place)).select(*kind.columns) for place in (ours, theirs))
-    differing = mine.exceptAll(other).count() + other.exceptAll(mine).count()
-    assert differing == 0, f"{differing} rows of {kind.name} differ"
-    return f"{kind.what}: {mine.count():,} rows, equal."
+    """Measures the stream of each kind."""
+    title = "Calendars, rows before, next rows, left joins"
+    return measure_kinds(place, "rules", title, "equal rows by its own functions", KINDS)
