@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from samples import WhileClosing, at, drawn, feed, hold_conservation
 from test_backfill_any import Case, hold_case
-from test_streams import Logs, declared, hold_runs, payload, told, written
+from test_streams import SELECTED, Logs, declared, hold_runs, payload, told, written
 
 import oracle
 from oracle import SECOND, Obj, Row, Run, Source
@@ -42,15 +42,7 @@ SOURCES = {
 }
 OVER = Window(6 * SECOND, 2 * SECOND, offset=SECOND, group_by=("k",), aggregate=told)
 LATER = Window(4 * SECOND, 4 * SECOND, allowed_lateness=2 * SECOND, aggregate=told)
-SELECTED = {
-    "n": "count(*)",
-    "keys": "collect_list(k)",
-    "kinds": "count(DISTINCT k)",
-    "others": "collect_list(k) FILTER (WHERE k <> 'a')",
-    "least": "min(k)",
-    "first": "first(k)",
-}
-K, X = {"k": "k"}, "unix_micros(lost._event_time)"
+K = {"k": "k"}
 COUNTED = {"select": {"n": "count(*)"}}
 STREAMS: dict[str, dict[str, Any]] = {
     "both": {"union": ["moved", "keyed"], "select": K, "publish": True},

@@ -154,13 +154,12 @@ def opening_states(
 def _since(step: StepRules, whole: Mapping[str, int | None], lives: Mapping[str, int]) -> int | None:
     """The time after which outputs of a step end that lack no row. `whole` has, by input, the time after which its
     rows are all there; None: always. Only rows of windows are stored; others are computed from those below."""
-    back = _reach(step, lives) - (step.fixed is not None)
-    known = [
-        time + back + (lives.get(step.inputs[0], 1) - 1 if step.gapped and number else 0)
-        for number, time in enumerate(map(whole.get, step.inputs))
+    ends = [
+        time + back - (step.fixed is not None)
+        for time, back in zip(map(whole.get, step.inputs), _reach(step, lives), strict=True)
         if time is not None
     ]
-    return max(known, default=None)
+    return max(ends, default=None)
 
 
 def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:
@@ -186,24 +185,27 @@ def part_watermark(path: Sequence[StepRules], states: Mapping[str, StreamState],
 
 def reach(steps: Sequence[StepRules]) -> int:
     """Microseconds before an output time in which input may lie: windows, lifetimes, shifts and what `preceding`
-    looks at, summed along the longest path. At least 0, as the rows of sources are outputs, too.
-
-    A gap begins where a pair ended: the right side of its join is needed from the start of the left row on.
-    """
+    looks at, summed along the longest path. At least 0, as the rows of sources are outputs, too."""
     longest: dict[str, int] = {}
     lives = longest_lives(steps)
     for step in steps:
-        below = [longest.get(name, 0) for name in step.inputs]
-        if step.gapped:
-            below[1] += lives.get(step.inputs[0], 1) - 1
-        longest[step.name] = max(below) + _reach(step, lives)
+        below = zip(step.inputs, _reach(step, lives), strict=True)
+        longest[step.name] = max(longest.get(name, 0) + back for name, back in below)
     return max([0, *longest.values()])
 
 
-def _reach(step: StepRules, lives: Mapping[str, int]) -> int:
-    """The reach of one step alone."""
+def _reach(step: StepRules, lives: Mapping[str, int]) -> list[int]:
+    """The reach of one step into each of its inputs.
+
+    A gap begins where a pair ended: the right side of its join is needed from the start of the left row on.
+    """
     own = step.shift + (step.lifetime or 0) + step.within
-    return own if step.windows is None else own + step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
+    if step.windows is not None:
+        own += step.windows.reach(max(lives.get(name, 1) for name in step.inputs))
+    found = [own] * len(step.inputs)
+    if step.gapped:
+        found[1] += lives.get(step.inputs[0], 1) - 1
+    return found
 
 
 def longest_lives(steps: Sequence[StepRules]) -> dict[str, int]:

@@ -67,6 +67,11 @@ def walked(streams: Mapping[str, StreamSpec]) -> tuple[tuple[str, ...], list[tup
 
 def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ...]:
     """Sources that a stream or source is made of, in order, without repetition."""
+    return tuple(each for each in _from(streams, name) if each not in streams)
+
+
+def _from(streams: Mapping[str, StreamSpec], name: str) -> Iterable[str]:
+    """A stream or source and all that lie below it, in order, without repetition."""
     found: dict[str, None] = {}
     ahead = [name]
     while ahead:
@@ -74,7 +79,7 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
         if here not in found:
             found[here] = None
             ahead += reversed(streams[here].inputs if here in streams else ())
-    return tuple(each for each in found if each not in streams)
+    return found
 
 
 def has_pairs(streams: Mapping[str, StreamSpec], name: str) -> bool:
@@ -103,16 +108,14 @@ def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:
 
 def unbounded(streams: Mapping[str, StreamSpec], name: str) -> bool:
     """True if rows of a stream, or of one below it, may have any end that an expression or the next row gives."""
-    step = streams[name]
-    own = step.own_ends is not None and step.own_ends.at_most is None
-    return own or any(unbounded(streams, each) for each in step.inputs if each in streams)
+    steps = [streams[each] for each in _from(streams, name) if each in streams]
+    return any(step.own_ends is not None and step.own_ends.at_most is None for step in steps)
 
 
 def has_long_sessions(streams: Mapping[str, StreamSpec], name: str) -> bool:
     """True if sessions of a stream, or of one below it, may last for ever."""
-    step = streams[name]
-    own = step.session is not None and step.session.max_duration is None
-    return own or any(has_long_sessions(streams, each) for each in step.inputs if each in streams)
+    steps = [streams[each] for each in _from(streams, name) if each in streams]
+    return any(step.session is not None and step.session.max_duration is None for step in steps)
 
 
 def columns_of(spec: PipelineSpec, name: str) -> Columns | None:

@@ -69,9 +69,7 @@ def _lasts(windows: Windows) -> int:
         return max(windows.size, windows.hop)
     if isinstance(windows, NumberedWindows):
         return windows.lives(0)
-    if isinstance(windows, SessionWindows):
-        return DAY if windows.max_duration is None else windows.max_duration
-    return windows.size or 0
+    return windows.max_duration or DAY if isinstance(windows, SessionWindows) else windows.size or 0
 
 
 def _problems(spec: PipelineSpec, names: Iterable[str], message: str) -> list[Problem]:
