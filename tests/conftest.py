@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ MASTER = "local[2]"
 TESTS = Path(__file__).parent
 SPARK_FOLDERS = {"spark", "e2e"}
 
+logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs when objects are collected, after all output is closed
 os.environ.setdefault("TIDEMARK_MASTER", MASTER)
 os.environ.setdefault(CONF_VARIABLE, '{"spark.driver.memory": "3g"}')  # several sessions share the machine
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseParallelGC")  # less work than the collector of a large heap

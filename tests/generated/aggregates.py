@@ -101,6 +101,7 @@ VALUES = (
     Expression("INT", "coalesce({c}, 0) % 3", "coalesce({c}, 0) % 3", "INT"),
     Expression("BIGINT", "{c} % 100", "{c} % 100", "BIGINT"),
     Expression("STRING", "upper({c})", "upper({c})", "STRING"),
+    Expression("STRING", "from_json(concat('{{\"v\": \"', {c}, '\"}}'), 'v STRING').v", "{c}", "STRING"),
     Expression("STRING", "concat({c}, '-', {c})", "{c} || '-' || {c}", "STRING"),
     Expression("DOUBLE", "{c} / 2", "{c} / 2", "DOUBLE"),
     Expression("BOOLEAN", "NOT {c}", "NOT {c}", "BOOLEAN"),
@@ -117,6 +118,22 @@ CONDITIONS = (
     Expression("BOOLEAN", "{c}", "{c}", "BOOLEAN"),
 )
 """Expressions of `where`; a row for which one is null is left out."""
+
+ENDS = (
+    Expression(
+        "INT", "timestamp_micros(unix_micros(_system_timestamp) + {c} * 1000000L)", "_s + {c} * 1000000", "TIMESTAMP",
+    ),
+    Expression(
+        "BOOLEAN",
+        "CASE WHEN {c} THEN _system_timestamp + INTERVAL 3 SECONDS WHEN NOT {c} THEN _system_timestamp END",
+        "CASE WHEN {c} THEN _s + 3000000 WHEN NOT {c} THEN _s END", "TIMESTAMP",
+    ),
+    Expression(
+        "STRING", "if({c} = 'a', _system_timestamp + INTERVAL 1 SECOND, NULL)",
+        "CASE WHEN {c} = 'a' THEN _s + 1000000 END", "TIMESTAMP",
+    ),
+)  # fmt: skip
+"""Expressions of `until`."""
 
 ANYTHING = Expression("", "true", "true", "BOOLEAN")
 

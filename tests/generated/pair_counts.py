@@ -16,15 +16,19 @@ POLICIES = (
     *[f"{TOLERANCES[2]} {action}" for action in ("drop", "adjust", "keep")],
     "arrival only",
 )
+NO_TIME = ("arrival only", "interval")
+ADMISSION = ("require", "deduplicate")
 VIOLATIONS = ("violations drop", "violations adjust")
 Pairs = Counter[tuple[str, str]]
 
 
 def possible() -> Iterator[tuple[str, str]]:
-    """Every pair that can be: tolerances are for points alone, and csv has no values with parts."""
+    """Every pair that can be: tolerances are for points and intervals, of which the latter have a time of their own,
+    and csv has no values with parts."""
     yield from ((operator, kind) for operator in OPERATORS for kind in KINDS)
     yield from ((one, other) for one in KINDS for other in KINDS if one <= other)
-    yield from ((policy, "point") for policy in POLICIES)
+    yield from ((policy, shape) for policy in POLICIES for shape in SHAPES[:2] if (policy, shape) != NO_TIME)
+    yield from ((asked, shape) for asked in ADMISSION for shape in SHAPES)
     yield from ((policy, shape) for policy in VIOLATIONS for shape in SHAPES)
     yield from ((kind, type_) for kind in FORMATS for type_ in columns_of(kind).values())
 
@@ -39,7 +43,7 @@ def tables(found: Pairs) -> str:
                 "in one `select`", KINDS, KINDS, Counter({pair: n for pair, n in found.items() if pair[0] <= pair[1]})
             ),
             "",
-            *_table("policy", (*POLICIES, *VIOLATIONS), SHAPES, found),
+            *_table("policy", (*ADMISSION, *POLICIES, *VIOLATIONS), SHAPES, found),
             "",
             *_table("format", FORMATS, tuple(TYPES.values()), found),
         ]

@@ -39,6 +39,7 @@ _ARROW: dict[str, pa.DataType] = {
     "p": pa.string(),
     "e": pa.timestamp("us", tz="UTC"),
     "a": pa.timestamp("us", tz="UTC"),
+    "v": pa.timestamp("us", tz="UTC"),
     "k": pa.string(),
     "n": pa.int32(),
     "m": pa.int64(),
@@ -57,10 +58,10 @@ def columns_of(kind: str) -> dict[str, str]:
     return {name: type_ for name, type_ in TYPES.items() if kind != "csv" or name not in NESTED}
 
 
-def schema_of(kind: str, punctuated: bool) -> str:
-    """The schema of a source as DDL."""
+def schema_of(kind: str, *, punctuated: bool, lasting: bool) -> str:
+    """The schema of a source as DDL. `lasting`: rows are intervals under tolerances."""
     times = {"p": "STRING", "e": "TIMESTAMP", "a": "TIMESTAMP", **columns_of(kind)}
-    more = {"t": "STRING", "v": "TIMESTAMP"} if punctuated else {}
+    more = {"t": "STRING", "v": "TIMESTAMP"} if punctuated else {"v": "TIMESTAMP"} if lasting else {}
     return ", ".join(f"{name} {type_}" for name, type_ in (times | more).items())
 
 
@@ -95,18 +96,22 @@ def _fitting(row: oracle.Row) -> oracle.Row:
     def near(time: int | None) -> int | None:
         return time if time is None or abs(time - BASE) < 24 * HOUR else BASE + (HOUR if time > BASE else -HOUR)
 
-    return replace(row, broken=False, event=near(row.event), arrival=near(row.arrival))
+    return replace(row, broken=False, event=near(row.event), arrival=near(row.arrival), end=near(row.end))
 
 
-def land(path: Path, kind: str, item: oracle.Obj) -> None:
-    """Write an object as a file of its format."""
-    rows = [_values(kind, row, item.uri, position) for position, row in enumerate(item.rows)]
+def land(path: Path, kind: str, item: oracle.Obj, lasting: bool) -> None:
+    """Write an object as a file of its format. `lasting`: rows are intervals, which end at `v`."""
+    rows = [
+        _values(kind, row, item.uri, position) | ({"v": row.end} if lasting else {})
+        for position, row in enumerate(item.rows)
+    ]
     if kind == "json":
         path.write_text("".join(_line(row, of) for row, of in zip(rows, item.rows, strict=True)))
     elif kind == "csv":
         path.write_text(_csv(rows))
     else:
-        schema = pa.schema([(name, _ARROW[name]) for name in ("p", "e", "a", *columns_of(kind))])
+        names = ("p", "e", "a", *columns_of(kind), *(("v",) if lasting else ()))
+        schema = pa.schema([(name, _ARROW[name]) for name in names])
         table = pa.Table.from_pylist(rows, schema)
         (orc if kind == "orc" else parquet).write_table(table, path)
 
@@ -122,7 +127,7 @@ def _values(kind: str, row: oracle.Row, uri: str, position: int) -> dict[str, An
 
 def _line(values: Mapping[str, Any], row: oracle.Row) -> str:
     own = json.loads(product.line(row))
-    found = values | {"e": None, "a": None} | own
+    found = values | {name: None for name in ("e", "a", "v") if name in values} | own
     if row.broken:
         found["n"] = own["n"]
     text = json.dumps({name: value for name, value in found.items() if name != "d"}, default=date.isoformat)
@@ -133,7 +138,8 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in rows:
-        times = {name: None if row[name] is None else product.iso(row[name]) for name in ("e", "a")}
+        given = {name: row[name] for name in ("e", "a", "v") if name in row}
+        times = {name: None if time is None else product.iso(time) for name, time in given.items()}
         writer.writerow(["" if value is None else _cell(value) for value in (row | times).values()])
     return out.getvalue()
 

@@ -14,14 +14,16 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from aggregates import AGGREGATES, CONDITIONS, VALUES, Expression, fitting
+from aggregates import AGGREGATES, ANYTHING, CONDITIONS, ENDS, VALUES, Expression, fitting
+
+from oracle import MAX_TIME, MIN_TIME
 
 SECOND = 1_000_000
 SYSTEM = ("_o", "_s", "_e", "_p", "_k", "_f", "_w")
 HOUR = 3600 * SECOND
 OPERATORS = (
-    "select", "shift", "lifetime", "until_next", "preceding", "union", "join", "unnest", "tumbling", "hopping",
-    "gaps", "calendar", "session", "snapshot", "sliding",
+    "select", "shift", "lifetime", "until", "until_next", "preceding", "union", "join", "unnest",
+    "tumbling", "hopping", "gaps", "calendar", "session", "snapshot", "sliding",
 )  # fmt: skip
 _GROUPED = ("STRING", "BOOLEAN", "INT")
 
@@ -87,6 +89,8 @@ class Author:
             self._unnest(name)
         elif operator in ("select", "shift", "lifetime"):
             self._moved(name, operator, below)
+        elif operator == "until":
+            self._until(name, below)
         elif operator == "until_next":
             self._until_next(name, below)
         elif operator == "preceding":
@@ -109,7 +113,7 @@ class Author:
             for_ = self.dice.choice((1, SECOND, 3 * SECOND, 10 * SECOND))
             keys["lifetime"], system[2], open_ = f"{for_}us", f"_s + {for_} AS _e", False
         else:
-            condition, column = self.dice.choice(fitting(CONDITIONS, types) or [(_TRUE, "")])
+            condition, column = self.dice.choice(fitting(CONDITIONS, types) or [(ANYTHING, "")])
             where = condition.duck.format(c=column)
             keys["where"] = condition.spark.format(c=column)
             chosen = self._chosen(name, VALUES, types)
@@ -131,6 +135,24 @@ class Author:
                 below=stream.below | {operator},
             ),
         )  # fmt: skip
+        self._publish(name)
+
+    def _until(self, name: str, below: str) -> None:
+        stream = self.known[below]
+        possible = fitting(ENDS, stream.columns)
+        if not possible:
+            return
+        each, of = self.dice.choice(possible)
+        most = self.dice.choice((None, 1, 2 * SECOND, 10 * SECOND))
+        until: dict[str, Any] = {"until": each.spark.format(c=of)} | ({"at_most": f"{most}us"} if most else {})
+        end = each.duck.format(c=of)
+        end = f"CASE WHEN {end} BETWEEN {MIN_TIME} AND {MAX_TIME} THEN {end} END"
+        end = f"least(coalesce({end}, {_NEVER}), _s + {most})" if most else end
+        system = [f"{end} AS _e" if each == "_e" else each for each in SYSTEM]
+        rows = f"SELECT {', '.join([*system, *stream.columns])} FROM {below}"
+        query = f"SELECT * FROM ({rows}) WHERE _e IS NULL OR _e > _s"
+        passed = stream.below | {"until"}
+        self._add(name, {"from": below, "lifetime": until}, query, replace(stream, open=most is None, below=passed))
         self._publish(name)
 
     def _until_next(self, name: str, below: str) -> None:
@@ -287,13 +309,37 @@ class Author:
         keys["select"] = {as_: each.spark.format(c=of) for as_, (each, of) in chosen.items()}
         passed = stream.below | {operator}
         self._count([each.kind for each, _ in chosen.values()], passed)
-        within = (self._fixed if fixed else self._data_driven)(name, keys, operator, below, [*parts, *groups])
         types = {
             **{c: computed.get(c) or stream.columns[c] for c in groups},
             **{as_: each.gives for as_, (each, _) in chosen.items()},
         }
-        part = {"_p": "NULL::VARCHAR AS _p", "_k": "NULL::VARCHAR AS _k"} | {c: c for c in parts}
         values = [f"{each.duck.format(c=of)} AS {as_}" for as_, (each, of) in chosen.items()]
+        keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
+        counted = Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed)
+        bounds = self._fixed if fixed else self._data_driven
+        several = ("x", "y") if fixed and self.dice.random() < 0.2 else ()
+        for window in several:
+            own = keys.setdefault("windows", {})[window] = {}
+            within = bounds(f"{name}_{window}", own, operator, below, [*parts, *groups])
+            self._counted(f"{name}_{window}", within, counted, parts, groups, values)
+        if not several:
+            within = bounds(name, keys, operator, below, [*parts, *groups])
+            self._counted(name, within, counted, parts, groups, values)
+        self.known.pop(f"{name}_in", None)
+        self.done.streams[name] = keys
+
+    def _counted(
+        self,
+        name: str,
+        within: str,
+        stream: Stream,
+        parts: Sequence[str],
+        groups: Sequence[str],
+        values: Sequence[str],
+    ) -> None:
+        """Add the stream of one window, whose rows are in `within`."""
+        types = stream.columns
+        part = {"_p": "NULL::VARCHAR AS _p", "_k": "NULL::VARCHAR AS _k"} | {c: c for c in parts}
         grouped = ", ".join(["_ws", "_we", *parts, *groups])
         shown = ", ".join(["_ws", "_we", *part.values(), *groups, *values])
         made = f"SELECT {shown} FROM ({within}) GROUP BY {grouped}"
@@ -302,9 +348,7 @@ class Author:
             f"SELECT row_number() OVER (ORDER BY {order}) AS _o, held(_ws) AS _s, held(_we) AS _e, _p, _k,"
             f" NULL::BIGINT AS _f, NULL::BIGINT AS _w, {', '.join(types)} FROM ({made})"
         )
-        self.known.pop(f"{name}_in", None)
-        keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
-        self._add(name, keys, query, Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed))
+        self.done.views[name], self.known[name] = query, stream
         shown = ", ".join(["_s", "_e", *parts, *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
 
@@ -439,7 +483,6 @@ def _joined(left: str, right: str, on: str, how: str, selected: Mapping[str, str
 _NEVER = 1 << 62
 _ZONES = (("UTC", 0), ("Etc/GMT-14", 14 * HOUR), ("Etc/GMT+9", -9 * HOUR))
 """Time zones, and how far their clocks are ahead of UTC."""
-_TRUE = Expression("", "true", "true", "BOOLEAN")
 
 
 def _sessions(below: str, gap: int, most: int | None, by: Sequence[str]) -> str:

@@ -35,12 +35,12 @@ class Landing:
 
 @st.composite
 def landings(draw: st.DrawFn) -> Landing:
-    """One to four sources of any kind, with runs at equal times."""
-    first = draw(logs(rows=(20, 50), runs=(1, 3), close=False))
+    """Two to four sources of any kind, with runs at equal times."""
+    first = draw(logs(draw(sources(intervals=True)), rows=(20, 50), runs=(1, 3), close=False))
     dice = Random(repr(first))  # noqa: S311 - Hypothesis prefers small numbers, and so the same choices
     found: dict[str, tuple[Given, tuple[Run, ...]]] = {}
     formats: dict[str, str] = {}
-    for name in ("a", "b", "c", "d")[: dice.randint(1, 4)]:
+    for name in ("a", "b", "c", "d")[: dice.randint(2, 4)]:
         given, runs = first.source, first.runs
         if name != "a":
             given = _another(draw, dice)
@@ -55,8 +55,8 @@ def _another(draw: st.DrawFn, dice: Random) -> Given:
     if dice.random() < 0.4:
         given = draw(strategies_punctuation.sources(dice.choice(strategies_punctuation.SHAPES)))
         return replace(given, final=True, violations=dice.choice(("drop", "adjust")))
-    given = draw(sources()) if dice.random() < 0.6 else dice.choice(every_policy())[1]
-    return replace(given, timestamp_by=False) if dice.random() < 0.15 else given
+    given = draw(sources(intervals=True)) if dice.random() < 0.6 else dice.choice(every_policy(interval=True))[1]
+    return replace(given, timestamp_by=False, interval=False) if dice.random() < 0.15 else given
 
 
 def _fitted(kind: str, run: Run) -> Run:
@@ -71,7 +71,8 @@ def judged(folder: Path, landing: Landing) -> Product:
     for number, run in enumerate(runs):
         for name, (_, its) in landing.logs.items():
             for item in its[number].objects:
-                _land(product.folder / "landing" / name / item.uri, landing.formats[name], item)
+                lasting = shape_of(landing.logs[name][0]) == "interval"
+                _land(product.folder / "landing" / name / item.uri, landing.formats[name], item, lasting)
         if run.close:
             product.pipeline().close(as_of=run.as_of)
         else:
@@ -82,12 +83,13 @@ def judged(folder: Path, landing: Landing) -> Product:
 def _keys(landing: Landing, name: str) -> dict[str, Any]:
     kind, source = landing.formats[name], landing.logs[name][0]
     options = {"options": {"header": "false"}} if kind == "csv" else {}
-    return {"format": kind, "schema": schema_of(kind, not isinstance(source, Source)), **options}
+    lasting, punctuated = shape_of(source) == "interval", not isinstance(source, Source)
+    return {"format": kind, "schema": schema_of(kind, punctuated=punctuated, lasting=lasting), **options}
 
 
-def _land(path: Path, kind: str, item: Obj) -> None:
+def _land(path: Path, kind: str, item: Obj, lasting: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    land(path, kind, item)
+    land(path, kind, item, lasting)
     touch(path, item.modified)
 
 
@@ -115,7 +117,8 @@ def _lives(
     for verdict in verdicts.values():
         mark = getattr(verdict, "mark", "point")
         if verdict.system_timestamp is not None and mark in LIVING:
-            end = verdict.end if mark == "interval" else verdict.system_timestamp + 1
+            end = verdict.end if mark == "interval" else getattr(verdict, "end_time", None)
+            end = verdict.system_timestamp + 1 if end is None else end
             yield verdict.system_timestamp, end, verdict
 
 
@@ -128,7 +131,7 @@ def used(landing: Landing) -> Counter[tuple[str, str]]:
     """How often each pair of (policy with its action, shape) and of (format, type) occurs."""
     found: Counter[tuple[str, str]] = Counter()
     for name, (source, _) in landing.logs.items():
-        shape = getattr(source, "shape", "point")
+        shape = shape_of(source)
         for policy in policies_of(source):
             found[policy, shape] += 1
         for type_ in set(columns_of(landing.formats[name]).values()):
@@ -136,11 +139,17 @@ def used(landing: Landing) -> Counter[tuple[str, str]]:
     return found
 
 
+def shape_of(source: Given) -> str:
+    """What rows of a source are: points, intervals or edges."""
+    return ("interval" if source.interval else "point") if isinstance(source, Source) else source.shape
+
+
 def policies_of(source: Given) -> list[str]:
-    """The policies of a source with their actions."""
+    """The policies of a source with their actions, and what its rows are asked before they are judged."""
+    admitted = [name for name, asked in (("require", source.require), ("deduplicate", source.by)) if asked]
     if isinstance(source, oracle_punctuation.Source):
-        return [f"violations {source.violations}"]
+        return [*admitted, f"violations {source.violations}"]
     if not source.timestamp_by:
-        return ["arrival only"]
+        return [*admitted, "arrival only"]
     named = {"early": source.early, "late": source.late, "out of order": source.out_of_order}
-    return [f"{name} {'off' if policy is None else policy[1]}" for name, policy in named.items()]
+    return [*admitted, *[f"{name} {'off' if policy is None else policy[1]}" for name, policy in named.items()]]

@@ -21,7 +21,7 @@ from payload import columns_of
 from pipelines import Author, Generated, Stream
 from pyspark.sql import DataFrame
 from samples import drawn
-from sources import Landing, judged, judged_by_oracle, landings, used
+from sources import Landing, judged, judged_by_oracle, landings, shape_of, used
 
 from interpreted import settings
 from oracle import Source
@@ -31,8 +31,8 @@ from tidemark.spark.tables import file_pruning
 CASES = int(os.environ.get("CASES", "2000"))
 PAGE = Path(__file__).parents[2] / "docs" / "proven.md"
 _SEED = os.environ.get("SEED", "7")
-_OF_A_LANDING, _OF_A_JOB = 50, 25
-_PARTS = min(8, -(-CASES // _OF_A_LANDING))
+_OF_A_LANDING, _OF_A_JOB = 50, 10
+_PARTS = min(20, -(-CASES // _OF_A_LANDING))
 _STREAMS = (0, 1, 1, 1, 2, 2, 3, 6)
 _ONE_STAGE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
@@ -46,10 +46,10 @@ def streams_of(landing: Landing) -> dict[str, Stream]:
         found[name] = Stream(
             columns_of(landing.formats[name]),
             kept=own_time and source.out_of_order[1] == "keep",
-            open=getattr(source, "shape", "point") == "edge",
+            open=shape_of(source) == "edge",
             keyed=own_time and source.over,
-            hidden=() if tolerant else ("t", "v"),
-            moved=getattr(source, "shape", "point") == "edge" and source.violations == "adjust",
+            hidden=(("v",) if source.interval else ()) if tolerant else ("t", "v"),
+            moved=shape_of(source) == "edge" and source.violations == "adjust",
         )
     return found
 
@@ -83,7 +83,7 @@ def hold_landing(spark, folder, landing, number, count):
     for name, (source, _) in landing.logs.items():
         if isinstance(source, Source):
             assert verdicts(taken.events(name)) == expected(outcomes[name]), (number, name)
-    bounded = all(isinstance(source, Source) for source, _ in landing.logs.values())
+    bounded = all(isinstance(source, Source) and not source.interval for source, _ in landing.logs.values())
     duck, together = Duck(landing), Together(spark, taken, alone=bounded and number % 4 > 0)
     made = list(islice(pipelines_of(landing, number), count))
     for first in range(0, len(made), _OF_A_JOB):
