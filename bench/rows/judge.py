@@ -12,7 +12,7 @@ from bench.data import LANES, Landed, as_json, landed
 from bench.figures import Figure, Section
 from bench.peers.spark import bare_job, default_job, payload_copy, rows_of
 from bench.place import Place
-from bench.subject import phases, records, timed, where_time_goes
+from bench.subject import SOURCE, phases, records, timed, where_time_goes
 from tidemark.pipeline import Pipeline
 
 
@@ -20,6 +20,7 @@ def measure(place: Place) -> Section:
     """For Parquet three cases in turns, four where there is time, for JSON two, each to a fresh target."""
     data = landed(place.spark, place.cache, place.rows, LANES)
     runs: list[dict[str, float]] = []
+    kept: set[int] = set()
 
     def look(pipeline: Pipeline, took: float) -> None:
         runs.append(phases(records(pipeline)) | {"whole": took})
@@ -42,12 +43,13 @@ def measure(place: Place) -> Section:
             *(Figure.of(what, "the same, with Delta's bounds of all columns", ours, each) for each in default),
             Figure.of(what, "bare Spark: copy the payload columns", ours, copied),
             _of_json(place, peer),
-            _looking_for_duplicates(place, data),
+            _looking_for_duplicates(place, data, kept),
         ],
         [
             "Every row's fate and time equal what DuckDB computes from the same rows: "
             + ", ".join(f"{count:,} {fate}" for fate, count in expected(tuple(data.files)).fates.items())
             + ".",
+            f"Of {data.rows:,} keys a run with `deduplicate` leaves {max(kept):,}: those of the last hour.",
             f"Where a run's time goes: {where_time_goes(runs[-place.repeats :])}.",
         ],
     )
@@ -66,11 +68,15 @@ def _of_json(place: Place, peer: str) -> Figure:
     return Figure.of(what, peer, ours, bare, 1.05)
 
 
-def _looking_for_duplicates(place: Place, data: Landed) -> Figure:
-    """Among rows that are all different; the keys of an hour are remembered."""
+def _looking_for_duplicates(place: Place, data: Landed, kept: set[int]) -> Figure:
+    """Among rows that are all different; `kept` gets the number of keys that a run leaves: those of an hour."""
     unique = {"deduplicate": {"by": ["id"], "within": "1h"}}
+
+    def count(pipeline: Pipeline, _: float) -> None:
+        kept.add(pipeline.table(f"seen/{SOURCE}").count_rows())
+
     cases = {
-        "deduplicate": lambda: timed(place.work / "judged", data, source=unique),
+        "deduplicate": lambda: timed(place.work / "judged", data, count, source=unique),
         "no deduplicate": lambda: timed(place.work / "judged", data),
     }
     ours, without = alternate(cases, place.repeats, place.say).values()
