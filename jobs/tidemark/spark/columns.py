@@ -68,7 +68,8 @@ LIFE = f"{_PREFIX}life"
 
 TENTATIVE = f"{_PREFIX}tentative"
 """The start of a row that may turn out to be none, until its stream has passed that time: of an open lifetime that
-was moved to the punctuation, and may end there, too; of a row that another of that time may replace."""
+was moved to the punctuation, and may end there, too; of a row that another of that time may replace or change; of a
+gap, where a pair may start."""
 
 OPEN_UNTIL = f"{_PREFIX}open_until"
 

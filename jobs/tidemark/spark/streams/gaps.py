@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from tidemark.config.models.streams import StreamSpec
 from tidemark.core.times import MAX_TIME
 from tidemark.spark.columns import CELL, EARLIER, LIFE, WAS
-from tidemark.spark.streams.joins import END, START, Side, combined, condition, paired, selected
+from tidemark.spark.streams.joins import END, START, Side, combined, condition, paired, selected, tentative
 from tidemark.spark.streams.lives.next_rows import NOW, Known
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.times import timestamp_of
@@ -33,7 +33,7 @@ def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, kno
     Those of a gap have the left row's columns, and null for the right one's. With `span.since`, `WAS` is the end that
     a gap had by the rows of earlier batches, if it was another, and rows outside the span are not left out. `right`
     must have all rows alive since the start of a left row in the span, and those that begin when the span ends.
-    `known` tells which right rows end gaps.
+    `known` tells which right rows end gaps. A gap is `TENTATIVE` where it starts: a pair may still start there.
     """
     if not step.gapped:
         return paired(step, left, right, rank)
@@ -47,7 +47,8 @@ def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, kno
     never = F.col(f"{LIFE}.was") == _NEVER
     before = [] if span.since is None else [F.when(never, timestamp_of(MAX_TIME)).otherwise(was).alias(WAS)]
     ending = F.when(F.col(f"{LIFE}.end") < _NEVER, end)
-    return selected(rows, step, (left, right), rank, (start.alias(START), ending.alias(END), *before))
+    unsure = tentative((left, right), F.when(F.col(f"{LIFE}.gap"), start))
+    return selected(rows, step, (left, right), rank, (start.alias(START), ending.alias(END), *before, *unsure))
 
 
 def _in_order(step: StreamSpec, both: DataFrame, left: Side, right: Side) -> DataFrame:

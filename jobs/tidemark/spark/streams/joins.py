@@ -58,7 +58,8 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
         both = both.where(condition(both, step))
     start = F.greatest(left.column(START), right.column(START)).alias(START)
     end = F.least(left.column(END), right.column(END)).alias(END)
-    return selected(both, step, (left, right), rank, (start, end, *_was((left, right), end)))
+    times = (start, end, *_was((left, right), end), *tentative((left, right)))
+    return selected(both, step, (left, right), rank, times)
 
 
 def combined(step: StreamSpec, left: Side, right: Side, how: str) -> DataFrame:
@@ -87,7 +88,7 @@ def selected(
     order = [column.alias(ordinal(rank, number)) for number, column in enumerate(keys)]
     values = [fit(kind, value).alias(name) for name, (value, kind) in _values(both, step, f"streams.{step.name}")]
     brought = F.greatest(*[came(side.rows.columns, side.column) for side in sides]).alias(CAME)
-    return both.select(*times, brought, *_tentative(sides), *order, *values)
+    return both.select(*times, brought, *order, *values)
 
 
 def _was(sides: Sequence[Side], end: Column) -> list[Column]:
@@ -100,9 +101,9 @@ def _was(sides: Sequence[Side], end: Column) -> list[Column]:
     return [F.when(~before.eqNullSafe(end), before).alias(WAS)]
 
 
-def _tentative(sides: Sequence[Side]) -> list[Column]:
-    """`TENTATIVE` of the pairs, if a side has it; else no column."""
-    known = [side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns]
+def tentative(sides: Sequence[Side], *own: Column) -> list[Column]:
+    """`TENTATIVE` of rows of a join, if a side has it or they have it as their `own`; else no column."""
+    known = [*[side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns], *own]
     return [(F.greatest(*known) if len(known) > 1 else known[0]).alias(TENTATIVE)] if known else []
 
 

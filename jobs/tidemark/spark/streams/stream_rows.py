@@ -173,7 +173,10 @@ class StreamRows:
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
     def _preceding(self, path: Path, rank: int, span: Span) -> DataFrame | None:
-        """Rows of a span with columns of the rows before them, which are read, too; None if there are no rows."""
+        """Rows of a span with columns of the rows before them, which are read, too; None if there are no rows.
+
+        They are `TENTATIVE`: another row may still come before one of its time, and change it.
+        """
         step, below = self.spec.streams[path.origin], path.below(self.spec)
         looked_at = self._with_earlier(step, below, self._alive_sides(path, span))
         rows = None if looked_at is None else self.along(below, looked_at)
@@ -181,7 +184,7 @@ class StreamRows:
             return None
         payload = [column.name for column in columns_of(self.spec, step.inputs[0]) or ()]
         rows, _ = stepped(rows, step, payload, last=False)
-        return order_within(rows.where(in_span(rows, path, span)), rank)
+        return order_within(_tentative(rows.where(in_span(rows, path, span))), rank)
 
     def _until_next(self, path: Path, rank: int, span: Span, emptied: bool) -> DataFrame | None:
         """Rows of a span that end with the next one, which is read, too; None if there are no rows. With `emptied`,
@@ -269,8 +272,11 @@ class StreamRows:
 
 def _marked(rows: DataFrame, paths: Sequence[Path], spec: PipelineSpec) -> DataFrame:
     """Rows of these paths, marked as `TENTATIVE` if a row that has come may turn out to be none."""
-    if all(path.certain(spec) for path in paths):
-        return rows
+    return rows if all(path.certain(spec) for path in paths) else _tentative(rows)
+
+
+def _tentative(rows: DataFrame) -> DataFrame:
+    """Rows that are `TENTATIVE` where they start, if not where an earlier step had them start."""
     start = F.col("_system_timestamp")
     return rows.withColumn(TENTATIVE, F.coalesce(TENTATIVE, start) if TENTATIVE in rows.columns else start)
 
