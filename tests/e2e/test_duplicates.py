@@ -167,6 +167,13 @@ def remembered(verdicts: list[dict[str, Any]], within: int) -> Mapping[str, int]
     return Counter(name for (name, _, _), arrival in keys.items() if arrival > last[name] - within)
 
 
+def test_every_table_can_be_read(product):
+    pipeline = product.pipeline()
+    found = {name: pipeline.table(name).count_rows() for name in pipeline.reader.tables()}
+    assert found["seen/strict"] == len(product.table("seen/strict")) > 0
+    assert found["events/strict"] == len(product.events("strict"))
+
+
 def test_maintenance_forgets_keys_that_no_row_can_repeat(product):
     before = product.table("seen/strict")
     maintain(product.pipeline().context)

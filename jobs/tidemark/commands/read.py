@@ -95,8 +95,8 @@ class Reader:
         ensure_whole(self.ledger, [name])
         if not is_table(place):
             return self._empty(name, place)
-        column = "batch_id" if name == SUBSTREAMS else "_batch_id"
         whole = delta_table(place).to_pyarrow_dataset()
+        column = "_batch_id" if "_batch_id" in whole.schema.names else "batch_id"
         return whole.filter(pc.field(column) <= bound)
 
     def _empty(self, name: str, place: Place) -> Dataset:
