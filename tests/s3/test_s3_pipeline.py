@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from itertools import count
 from random import Random
@@ -20,6 +21,7 @@ from s3_product import Remote, hold_same, states
 from s3_service import SECRET
 
 from e2e.samples import KEYED, PLAIN, at, hold_conservation, hold_replay, obj
+from oracle import SECOND
 from product import Product
 from short_lived import SHORT_LIVED
 from tidemark.errors import TidemarkError
@@ -33,6 +35,29 @@ STREAMS = {
         "counted": {"from": "kept", "tumbling": "2s", "select": {"n": "count(*)"}},
     }
 }
+COUNTED = {"select": {"n": "count(*)"}}
+EVERY_RULE: dict[str, Any] = {
+    "streams": {
+        "rates": {"from": "readings", "lifetime": {"until": "next", "by": ["k"], "at_most": "2s"}, "publish": True},
+        "stays": {"from": "other", "lifetime": {"until": "_event_time + INTERVAL 2 SECONDS", "at_most": "5s"}},
+        "steps": {
+            "from": "readings",
+            "preceding": {"by": ["k"], "within": "9s", "select": {"before": "last(_event_time)"}},
+            "publish": True,
+        },
+        "priced": {
+            "join": ["stays", "rates"],
+            "on": ["k"],
+            "how": "left",
+            "select": {"k": "stays.k", "rate": "rates.n"},
+        },
+        "alone": {"join": ["stays", "rates"], "on": ["k"], "how": "anti", "select": {"k": "stays.k"}},
+        "days": {"from": "readings", "tumbling": {"calendar": "day", "zone": "Australia/Lord_Howe"}, **COUNTED},
+        "load": {"from": "other", "windows": {"short": {"tumbling": "2s"}, "long": {"tumbling": "9s"}}, **COUNTED},
+        "visits": {"from": "other", "session": {"gap": "3s"}, "group_by": ["k"], **COUNTED},
+    }
+}
+"""The rules of streams that read rows before or after a row, or have a state of their own."""
 NAMES = ("one.json", "a/two words.json", "b=1/3:é#%20.json", "a/0-late-name.json")
 OBJECTS = [obj(name, 10 + 10 * number) for number, name in enumerate(NAMES)]
 
@@ -213,3 +238,27 @@ def test_substreams_micro_batches_and_many_runs_are_those_of_a_folder(tmp_path, 
     assert counted[0] == counted[1] > 0
     assert {batch["input"] for batch in hold_replay(remote)["batches"]} == {"landing"}
     assert "events" in {batch["input"] for batch in hold_replay(remote, input="events")["batches"]}
+
+
+@pytest.mark.long
+def test_all_rules_of_streams_give_what_they_give_in_a_folder(tmp_path, service, bucket):
+    """And a row that lands again is known as a duplicate by what is kept beside the events."""
+    sources = {"readings": replace(KEYED, by=("k", "e"), within=300 * SECOND), "other": replace(PLAIN, require=True)}
+    local = Product(tmp_path / "local", sources, EVERY_RULE)
+    remote = Remote(tmp_path / "remote", sources, EVERY_RULE, bucket=bucket, service=service)
+    again = [replace(item, uri=f"z{item.uri}") for item in OBJECTS[:2]]
+    for product in (local, remote):
+        for name in sources:
+            product.land(name, [*OBJECTS[:2], again[0]])
+        product.run(at(60), max_files=2)
+        for name in sources:
+            product.land(name, [*OBJECTS[2:], again[1]])
+        product.run(at(120))
+        product.pipeline().close(as_of=at(240))
+    hold_same(remote, local)
+    assert {("duplicate",), ("require.plain",)} <= {
+        tuple(row["_reasons"]) for name in sources for row in remote.events(name)
+    }
+    tables = [f"streams/{name}" for name in ("rates", "steps", "priced", "alone", "days", "load_short", "visits")]
+    assert [table for table in tables if not remote.table(table)] == []
+    hold_replay(remote)
