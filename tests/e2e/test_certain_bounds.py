@@ -26,11 +26,10 @@ STREAMS: dict[str, dict[str, Any]] = {
     "looked": {"from": "c", "preceding": {"within": "20s", "select": {"before": "last(k)"}}},
     "asked": {"from": "looked", "where": "before = 'y' AND k = 'q'", "lifetime": "10s"},
     "of_asked": {"from": "asked", "snapshot": {}, **N},
-    "of_groups": {"from": "looked", "sliding": "10s", "group_by": ["before"], **N},
 }
 """Whether a row of `a` is alone, and which row of `c` is before another, is not known until all rows of its time are
 there."""
-SNAPSHOTS = ("of_alone", "of_all", "of_asked", "of_groups")
+SNAPSHOTS = ("of_alone", "of_all", "of_asked")
 
 
 def row(second: float, key: str, partition: str) -> Row:

@@ -157,6 +157,7 @@ def test_law_4_rows_from_a_start_on_are_those_of_a_run_from_the_beginning(tmp_pa
     hold_start(tmp_path, made, logs_, seconds, {name: STEPS[name] for name in PUBLISHED})
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_law_1_rows_do_not_depend_on_how_the_log_is_cut_into_runs(tmp_path):
     source = replace(A, landing_delay=20 * SECOND)
