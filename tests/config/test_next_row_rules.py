@@ -72,7 +72,7 @@ def test_the_lineage_of_an_end_has_what_rows_are_compared_by(files: Files) -> No
 
 @pytest.mark.parametrize("until", ["next", "EnqueuedAt"])
 def test_retention_keeps_rows_that_may_still_be_alive(files: Files, until: str) -> None:
-    last: Any = SimpleNamespace(streams={"a": StreamEnd(StreamState(watermark=40 * DAY))})
+    last: Any = SimpleNamespace(streams={"a": StreamEnd(StreamState(watermark=40 * DAY))}, combined={})
     for at_most, needed in (("30d", 10 * DAY), (None, None)):
         streams = {"a": until_next(until=until, by=None, at_most=at_most)}
         spec = files.spec({"streams": streams}, **EVENTS)

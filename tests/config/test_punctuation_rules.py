@@ -14,7 +14,7 @@ from tidemark.core.policy import Action
 from tidemark.core.punctuation import POINT, Every, Punctuation, Shape
 from tidemark.core.times import SECOND
 from tidemark.errors import ConfigError
-from tidemark.runner.executor import rules_of
+from tidemark.runner.source_rules import rules_of
 
 TEN: dict[str, Any] = {"every": 10, "violations": "drop"}
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}

@@ -151,7 +151,7 @@ def test_retention_keeps_rows_since_the_start_of_an_open_session_however_long_it
     streams["over"] = {"from": "long", "snapshot": {}, **N}
     ends = {name: StreamEnd(StreamState(watermark=days * DAY)) for name, days in (("a", 9), ("long", 4), ("over", 3))}
     needed = Keeping(_streams(files, streams, **EVENTS), None, None).needed  # type: ignore[arg-type]
-    last: Any = SimpleNamespace(streams=ends)
+    last: Any = SimpleNamespace(streams=ends, combined={})
     assert needed(last) == {"readings": 3 * DAY - HOUR - 5 * MINUTE}
     last.streams = ends | {"long": StreamEnd(StreamState())}
     assert needed(last) == {"readings": None}

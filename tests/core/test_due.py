@@ -325,6 +325,18 @@ def test_a_stream_added_over_windows_begins_with_the_first_output_that_lacks_non
     assert begun({"w": StreamState(reached=90)}) == [None, 93, 93, 93 + 7]
 
 
+def test_a_stream_that_was_added_begins_with_the_first_output_that_lacks_no_row_of_a_source():
+    looking = StepRules("looking", ("a",), ("a",), within=7)
+    steps = [TUMBLING, looking, replace(VISITS, windows=SessionWindows(25, 1000))]
+
+    def begun(since):
+        found = opening_states(steps, {}, {"a": Combined(97)}, False, {"a": since})
+        return [found[each.name].begins for each in steps]
+
+    assert begun(50) == [97, 97, 50 + 1000 + 25]
+    assert begun(95) == [95 + 10 - 1, 95 + 7, 95 + 1000 + 25]
+
+
 def test_a_join_with_gaps_reads_its_right_side_from_the_start_of_a_left_row_on():
     left, right = StepRules("l", ("a",), ("a",), lifetime=7), StepRules("r", ("b",), ("b",), lifetime=5)
     join = StepRules("j", ("l", "r"), ("a", "b"))

@@ -34,7 +34,7 @@ from tidemark.records.status import AbandonedRun, StatusRecord, StreamProgressSu
 from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.runner.checks import standing_in_the_way
-from tidemark.runner.executor import rules_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.storage import Place, delta_table, is_table
 
 if TYPE_CHECKING:

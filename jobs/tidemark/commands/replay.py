@@ -19,8 +19,9 @@ from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.records.runs import ReplayRecord
-from tidemark.runner.executor import Before, changed_states, rules_of, step_of
+from tidemark.runner.executor import Before, changed_states, step_of
 from tidemark.runner.recorded import spec_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress, Writing, measured
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Replay:
 
         self._follow(record, kept)
         then = self._then(record)
-        before = Before.run(self.ledger, record.run_first)
+        before = Before.run(self.ledger, record.run_first, then)
         states, after = self.ledger.states(record.batch_id), self.ledger.states(record.batch_id + 1)
         parts = {}
         for name, source in then.sources.items():
@@ -151,7 +152,7 @@ class Replay:
 
     def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome], kept: ExitStack) -> list[TableDigest]:
         then = self._then(record)
-        before = Before.run(self.ledger, record.run_first)
+        before = Before.run(self.ledger, record.run_first, then)
         states = self.ledger.states(record.batch_id)
         result = advance(rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states)))
         recorded = self.ledger.findings(record.batch_id)

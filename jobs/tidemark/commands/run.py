@@ -23,6 +23,7 @@ from tidemark.quality.suites import of_users, record_of
 from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PlanRecord, ReleaseRecord, RunRecord, RunSummary
 from tidemark.runner.checks import ensure_not_blocked
+from tidemark.runner.kept_rows import ensure_rows
 from tidemark.runner.maintenance import Keeping
 from tidemark.runner.planner import Discovered
 
@@ -115,6 +116,7 @@ def _checked(context: RunContext) -> tuple[list[str], str]:
     """Changes of the pipeline's file since the last run, and the users' suites. Raises ConfigError for a change that
     is refused, Blocked while quality blocks a run."""
     notes = versions.differing(context.ledger, context.spec)
+    ensure_rows(context.ledger, context.spec)
     suites = record_of(of_users(context.spec), context.spec)
     ensure_not_blocked(context.ledger)
     return notes, suites

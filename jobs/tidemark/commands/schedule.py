@@ -27,7 +27,8 @@ from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
 from tidemark.records.runs import RunRecord
 from tidemark.runner.checks import standing_in_the_way
-from tidemark.runner.executor import Before, rules_of, step_of
+from tidemark.runner.executor import Before, step_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress, Writing
 from tidemark.verbs import explained
 
@@ -115,7 +116,7 @@ def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
     tail = ledger.last()
     batches = context.planning.cut((), tail.next_batch_id, None)
     record = context.planning.records(RunPlan(run_id, as_of, batches), spec)[0]
-    before = Before.run(ledger, record.run_first)
+    before = Before.run(ledger, record.run_first, spec)
     result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
     writing: Callable[[], Writing] = _no_spark
     try:

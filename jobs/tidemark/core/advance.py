@@ -53,6 +53,15 @@ class SourceRules:
         """The sources whose least watermark this one follows."""
         return () if self.punctuation is None else self.punctuation.import_from
 
+    @property
+    def ahead(self) -> int | None:
+        """The most that a surviving row's `_system_timestamp` is after its arrival; None: there is no bound."""
+        if self.punctuation is not None:
+            return None
+        if not self.own_time:
+            return 0
+        return None if self.policy.early is None else self.policy.early.micros
+
 
 @dataclass(frozen=True)
 class BatchPosition:
@@ -103,18 +112,15 @@ class Imported:
 def open_source(
     rules: SourceRules, states: Mapping[Key, PartitionState], combined: Mapping[str, Combined], start: int | None
 ) -> Opening:
-    """The opening of one source. Rows that arrive before start - early are not read (time rules: start), with
-    `deduplicate` those before start - early - within; with early off there is no such bound, and everything is
-    read."""
-    early = rules.policy.early
-    read_from = None
-    if rules.punctuation is not None:
-        read_from = None
-    elif not rules.own_time:
-        read_from = None if start is None else start - rules.remembers
-    elif start is not None and early is not None:
-        read_from = start - early.micros - rules.remembers
-    return Opening(opening_states(rules, states), unseen_state(rules, combined), read_from)
+    """The opening of one source, read from `start` on (see `read_from`)."""
+    return Opening(opening_states(rules, states), unseen_state(rules, combined), read_from(rules, start))
+
+
+def read_from(rules: SourceRules, start: int | None) -> int | None:
+    """Arrival (microseconds) before which rows of a source are not read: start - early, with `deduplicate` so much
+    earlier as `within` says (time rules: start); None: everything is read."""
+    ahead = rules.ahead
+    return None if start is None or ahead is None else start - ahead - rules.remembers
 
 
 def opening_states(rules: SourceRules, states: Mapping[Key, PartitionState]) -> dict[str, PartitionState]:

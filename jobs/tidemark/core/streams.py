@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from tidemark.core.watermarks import Combined, combine, idle_limit, latest
 from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Windows
@@ -127,10 +128,12 @@ def opening_states(
     recorded: Mapping[str, StreamState],
     combined: Mapping[str, Combined],
     first_run: bool,
+    rows_since: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, StreamState]:
     """States that a run starts from. On the `first_run` all streams begin without a watermark. A stream that was
     added since the last run begins at its sources' present watermark, or later: with the first output for which no
-    row of windows below is missing, because they were added, too."""
+    row is missing, neither of windows below that were added, too, nor of sources: of those in `rows_since`, rows that
+    end at that time (microseconds) or before may be in no table."""
     if first_run:
         return {step.name: StreamState() for step in steps}
     lives = longest_lives(steps)
@@ -143,7 +146,7 @@ def opening_states(
 
     fresh = {step.name: state for step, state in advance_streams(steps, combined, {}, recorded, 0, found)}
     opened: dict[str, StreamState] = {}
-    whole: dict[str, int | None] = {}
+    whole: dict[str, int | None] = dict(rows_since)
     for step in steps:
         since, state = _since(step, whole, lives), fresh[step.name]
         opened[step.name] = recorded.get(step.name) or replace(state, begins=latest(state.passed, since))
@@ -153,7 +156,7 @@ def opening_states(
 
 def _since(step: StepRules, whole: Mapping[str, int | None], lives: Mapping[str, int]) -> int | None:
     """The time after which outputs of a step end that lack no row. `whole` has, by input, the time after which its
-    rows are all there; None: always. Only rows of windows are stored; others are computed from those below."""
+    rows are all there; None: always. Only rows of sources and windows are stored; others are computed from those."""
     ends = [
         time + back - (step.fixed is not None)
         for time, back in zip(map(whole.get, step.inputs), _reach(step, lives), strict=True)

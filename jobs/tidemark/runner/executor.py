@@ -38,6 +38,8 @@ from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import COMMITTED
 from tidemark.runner.background import Behind
 from tidemark.runner.checks import Audit, blocked, blocks
+from tidemark.runner.kept_rows import KeptRows
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import Ending, Published, StreamProgress, Writing, staged, take_on
 
 if TYPE_CHECKING:
@@ -63,17 +65,25 @@ class JudgingEngine(Protocol):
 
 @dataclass(frozen=True)
 class Before:
-    """State before a run: the states and combined watermarks that the run before it left."""
+    """State before a run: the states and combined watermarks that the run before it left.
+
+    `rows_since` has, for a run with new streams, what `KeptRows.rows_since` gives.
+    """
 
     states: States
     combined: Mapping[str, Combined]
     streams: Mapping[str, StreamEnd] = field(default_factory=dict)
+    rows_since: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def run(cls, ledger: Ledger, first: int) -> Before:
-        """The recorded state before the run whose first batch is `first`."""
+    def run(cls, ledger: Ledger, first: int, spec: PipelineSpec) -> Before:
+        """The recorded state before the run of `spec` whose first batch is `first`."""
         prior, states = ledger.before(first), ledger.states(first)
-        return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
+        if prior is None:
+            return cls(states, {})
+        new = spec.streams.keys() - prior.streams.keys()
+        since = KeptRows(ledger, first, spec).rows_since(prior) if new else {}
+        return cls(states, prior.combined, prior.streams, since)
 
     def opening(
         self,
@@ -99,30 +109,13 @@ class Before:
             result.combined,
             self.streams,
             result.brought,
+            self.rows_since,
         )
 
     def brought(self, states: States) -> frozenset[Key]:
         """Partitions that have received rows since, skipped rows included."""
         earlier = {key: state.next_offset for key, state in self.states.items()}
         return frozenset(key for key, state in states.items() if state.next_offset != earlier.get(key, 0))
-
-
-def rules_of(spec: PipelineSpec) -> dict[str, SourceRules]:
-    """The rules of each source that its progress depends on."""
-    return {
-        name: SourceRules(
-            name,
-            source.policy,
-            source.partitions,
-            source.landing_delay,
-            substreams=bool(source.over) and source.timestamp_by is not None,
-            own_time=source.timestamp_by is not None,
-            punctuation=source.punctuated,
-            shape=source.lifetimes,
-            remembers=source.deduplicate.within if source.deduplicate else 0,
-        )
-        for name, source in spec.sources.items()
-    }
 
 
 @dataclass
@@ -148,7 +141,7 @@ class Run:
     def execute(self, records: Sequence[BatchRecord], recovering: bool) -> list[BatchRecord]:
         """Execute the planned batches of one run in order; returns them as committed."""
         first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
-        before = Before.run(self.ledger, first)
+        before = Before.run(self.ledger, first, self.spec)
         states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)
         brought = before.brought(states)
         with Behind[BatchRecord]() as behind:

@@ -17,7 +17,7 @@ from tidemark.core.watermarks import PartitionState
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
-from tidemark.runner.executor import rules_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
 
 MERGE_EVERY = 50
@@ -137,7 +137,8 @@ class Keeping:
         """By source below a stream that is not complete, the time from which streams still need its rows after a run
         (None: they need all): no open window and no row that is not published begins earlier. Streams are pulled back
         to their open windows, so that rows are at most as much earlier as lifetimes and shifts move them. Whether a
-        row that waits has a gap is decided by rows since its own start."""
+        row that waits has a gap is decided by rows since its own start. A stream that is added needs the rows that
+        end after the watermark of its sources."""
         steps = rules_of_streams(self.spec)
         narrow = [step if step.fixed is None else replace(step, windows=None) for step in steps]
         moved = reach(steps if any(step.gapped for step in steps) else narrow)
@@ -150,8 +151,10 @@ class Keeping:
             open_ = (step.gapped and step.endless) or unbounded(self.spec.streams, step.name)
             back = None if open_ else back
             for name in step.sources:
-                other = found.get(name, back)
-                found[name] = None if back is None or other is None else min(back, other)
+                found[name] = _least(found.get(name, back), back)
+        for name, combined in last.combined.items():
+            if not combined.complete:
+                found[name] = _least(found.get(name, combined.watermark), combined.watermark)
         return found
 
     def _retain(self, last: BatchRecord) -> None:
@@ -167,3 +170,7 @@ class Keeping:
             ages = [source.max_object_age for source in self.spec.sources.values()]
             oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)
             maintenance.retain(self.ledger, self.ledger.first_since(as_of - retention.ledger), oldest)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else min(one, other)

@@ -75,7 +75,7 @@ class Published(NamedTuple):
 @dataclass(frozen=True)
 class Ending:
     """The last batch of a run: states of partitions before and after the run, combined watermarks before and after
-    it, and the partitions that received rows."""
+    it, and the partitions that received rows. `rows_since`: see `core.streams.opening_states`."""
 
     record: BatchRecord
     before: States
@@ -84,6 +84,7 @@ class Ending:
     combined: Mapping[str, Combined]
     recorded: Mapping[str, StreamEnd]
     brought: frozenset[Key]
+    rows_since: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class StreamProgress:
         """By stream, inputs first: the state that a run leaves, and what is due if the stream is published. Write
         each before asking for the next, since session windows are looked up in the tables."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
-        before = opening_states(self.steps, recorded, ending.combined_before, ending.record.run_first == 1)
+        first = ending.record.run_first == 1
+        before = opening_states(self.steps, recorded, ending.combined_before, first, ending.rows_since)
         ended = ending.record.streams.items()
         before |= {name: replace(before[name], begins=end.state.begins) for name, end in ended if name in before}
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}

@@ -20,7 +20,8 @@ from tidemark.core.advance import advance
 from tidemark.core.batch_result import BatchRecord
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import PLANNED, Tail
-from tidemark.runner.executor import Before, rules_of, step_of
+from tidemark.runner.executor import Before, step_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import Ending, StreamProgress, Writing
 from tidemark.verbs import explained
 
@@ -73,7 +74,7 @@ def _ending(ledger: Ledger, spec: PipelineSpec, tail: Tail, as_of: int) -> Endin
     """The end of a run with this as_of that brings no more rows than a planned run of at most this as_of has
     judged."""
     first = tail.pending[0].run_first if tail.pending else tail.next_batch_id
-    before = Before.run(ledger, first)
+    before = Before.run(ledger, first, spec)
     judged = tail.pending and (tail.as_of or as_of) <= as_of
     states = ledger.states(tail.next_batch_id) if judged else before.states
     record = BatchRecord(first, "", first, first, as_of, PLANNED, "{}", "", "{}", "")

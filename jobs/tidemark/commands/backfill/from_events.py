@@ -41,9 +41,10 @@ from tidemark.ledger.rerun_ledger import SliceLedger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.versions import Made
 from tidemark.records.versions import BackfillRecord
-from tidemark.runner.executor import rules_of
+from tidemark.runner.kept_rows import KeptRows
 from tidemark.runner.planner import judged_under
 from tidemark.runner.recorded import content_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
 from tidemark.storage import Place
 from tidemark.storage.folders import remove_tree, tables_below
@@ -264,17 +265,19 @@ class Backfill:
 
     def _check_retained(self) -> None:
         """Raise UsageError unless events and ledger reach back as far as the slice."""
+        kept = KeptRows(self.live, self.through + 1, self.spec)
         begins = [reading.begin for reading in self.reads.values()]
-        (last,) = self.live.batches(self.through, self.through)
-        kept = self.spec.retention.events
-        oldest = None if kept is None else last.as_of - kept
-        needed = None if None in begins else min(begin for begin in begins if begin is not None)
-        first = self.live.batches(1, 1)
-        lost = oldest is not None and (needed is None or needed < oldest) and first and first[0].as_of < oldest
+        lost = any(kept.was_deleted(name, self.reads[name].begin) for name in self.then.sources)
         if lost or (self.first is not None and not self.live.batches(max(self.first - 1, 1), self.first)):
             raise UsageError(
                 "the rows or runs that this range needs are older than retention keeps",
-                hint="begin later, with --from" if needed is not None else _ALL_NEEDED,
+                hint="begin later, with --from" if None not in begins else _ALL_NEEDED,
+            )
+        if left_out := [name for name in self.then.sources if kept.was_skipped(name, self.asked.begin)]:
+            raise UsageError(
+                f"this range needs rows of the source {left_out[0]!r} that start left out: windows or lifetimes reach"
+                " further back than when the pipeline was started",
+                hint="begin later, with --from, or read landing again, with --from-landing",
             )
 
 

@@ -27,8 +27,8 @@ from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.schemas import TABLES
 from tidemark.ledger.versions import Made
 from tidemark.records.versions import BackfillRecord, DifferenceRecord, nothing_differs
-from tidemark.runner.executor import rules_of
 from tidemark.runner.planner import judged_under
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
 from tidemark.storage import Place
 from tidemark.storage.folders import remove_tree, tables_below

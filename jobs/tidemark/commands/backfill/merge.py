@@ -22,7 +22,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.rows import batch_row, finding_rows, state_rows
 from tidemark.records.versions import DifferenceRecord, OutputDifference, nothing_differs
-from tidemark.runner.executor import rules_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.storage import is_table
 from tidemark.storage.folders import remove_tree
 

@@ -17,7 +17,7 @@ from tidemark.report.causes.cells import HISTORY, JudgedSource, RowScope
 from tidemark.report.causes.find import FoundCauses, causes_of
 from tidemark.report.events import instant as arrow_instant
 from tidemark.report.words import moment
-from tidemark.runner.executor import rules_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.storage import is_table
 from tidemark.storage.damaged_files import UNREADABLE
 

@@ -26,7 +26,8 @@ from tidemark.ledger.digest import digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import WRITERS
 from tidemark.ledger.tables.rows import Row, finding_rows, object_row, state_rows
-from tidemark.runner.executor import Before, changed_states, rules_of, step_of
+from tidemark.runner.executor import Before, changed_states, step_of
+from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress
 
 MADE = ("objects", "watermarks", "diagnostics")
@@ -119,7 +120,7 @@ class LedgerRebuild:
         from tidemark.spark.micro_batch import MicroBatch
 
         then = self.then(record)
-        rules, before = rules_of(then), Before.run(self.ledger, record.run_first)
+        rules, before = rules_of(then), Before.run(self.ledger, record.run_first, then)
         states = self.ledger.states(record.batch_id)
         outcomes = {}
         for name in (each.name for each in in_import_order(rules)):

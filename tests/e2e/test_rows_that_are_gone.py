@@ -1,0 +1,83 @@
+"""Streams that are added, or built anew, when `start` or retention has left rows out: no output lacks one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oracle
+from product import DAY, Product, micros
+from tidemark.errors import ConfigError, UsageError
+
+S = oracle.SECOND
+BASE = 1_767_225_600 * S
+"""2026-01-01, where windows of three days begin."""
+pytestmark = pytest.mark.usefixtures("quick")
+SOURCE = oracle.Source(late=(60 * S, "adjust"), partitions=("0",), landing_delay=S)
+STARTED = dataclasses.replace(SOURCE, start=BASE + 2 * DAY)
+MINUTES = {"m": {"from": "s", "tumbling": "1m", "select": {"n": "count(*)"}}}
+DAYS = {"w": {"from": "s", "tumbling": "3d", "select": {"n": "count(*)"}}}
+VISITS = {"v": {"from": "s", "session": {"gap": "1h"}, "select": {"n": "count(*)"}}}
+
+
+def daily(day: int) -> oracle.Run:
+    """A run with three rows at the beginning of a day."""
+    at = BASE + day * DAY
+    rows = tuple(oracle.Row("0", at + number, at + number) for number in range(3))
+    return oracle.Run(at + S, (oracle.Obj(f"{day:03d}", at + S, rows),))
+
+
+RUNS = tuple(map(daily, range(12)))
+
+
+def windows(product: Product, name: str = "w") -> dict[int, int]:
+    """Counted rows by days from the base to the end of the window."""
+    return {(micros(row["_window_end"]) - BASE) // DAY: row["n"] for row in product.table(f"streams/{name}")}
+
+
+def fed(folder: Path, source: oracle.Source, runs: tuple[oracle.Run, ...], **settings: Any) -> Product:
+    product = Product(folder, {"s": source}, settings)
+    product.feed("s", runs)
+    return product
+
+
+def go_on(product: Product, runs: tuple[oracle.Run, ...], **settings: Any) -> None:
+    product.settings |= settings
+    product.write()
+    product.feed("s", runs)
+
+
+@pytest.mark.parametrize("kept", ["1d", "30d"])
+def test_an_added_stream_begins_with_the_first_window_that_lacks_no_deleted_row(tmp_path: Path, kept: str) -> None:
+    product = fed(tmp_path, SOURCE, RUNS[:6], retention={"events": "1d"})
+    assert {row["_arrival_time"] // DAY - BASE // DAY for row in product.events("s")} == {4, 5}
+    go_on(product, RUNS[6:], streams=DAYS, retention={"events": kept})
+    assert windows(product) == {9: 9}, "the window to day 6 has rows of days 3 to 5, and those of day 3 are deleted"
+    assert product.pipeline().replay()["identical"]
+
+
+def test_an_added_stream_begins_at_the_watermark_if_retention_has_deleted_nothing(tmp_path: Path) -> None:
+    product = fed(tmp_path, SOURCE, RUNS[:5], retention={"events": "300d"})
+    go_on(product, RUNS[5:8], streams=DAYS)
+    assert windows(product) == {6: 9}
+
+
+def test_streams_of_a_later_start_never_lack_rows_before_it(tmp_path: Path) -> None:
+    product = fed(tmp_path, STARTED, RUNS[:3], streams=MINUTES)
+    assert len(product.events("s")) == 3, "rows of the first two days are left out"
+    with pytest.raises(ConfigError, match=r"streams\.v: a new stream that depends on rows of any age"):
+        go_on(product, RUNS[3:4], streams=MINUTES | VISITS)
+    go_on(product, RUNS[3:8], streams=MINUTES | DAYS)
+    assert windows(product) == {6: 9}, "that of the first three days has no rows of two"
+    longer = {"m": {**MINUTES["m"], "tumbling": "3d"}}
+    product.settings["streams"] = longer | DAYS
+    product.write()
+    begin = "2026-01-03T00:00:00Z"
+    with pytest.raises(UsageError, match="needs rows of the source 's' that start left out"):
+        product.pipeline().backfill(begin)
+    built = product.pipeline().backfill(begin, from_landing=True)
+    product.version = built["version"]
+    assert windows(product, "m") == {3: 9, 6: 9}
