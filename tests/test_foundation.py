@@ -418,8 +418,8 @@ def test_the_example_of_the_readme_gives_what_it_says(tmp_path, monkeypatch):
 def test_ci_runs_the_tests_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    assert "for suite in test test-spark test-long; do" in script, "all three, long tests in the time that is left"
-    assert 'make "$suite" ARGS="$options" || {' in script, "a suite that fails must fail here"
+    assert "for suite in test test-spark test-matrix test-long; do" in script, "long tests in the time that is left"
+    assert 'make "$suite" ARGS="$options" CORNERS=one || {' in script, "a suite that fails must fail here"
     assert "\nmake lint ||" in script
     assert "export TIDEMARK_BROWSER=required" in script, "a missing browser must fail there"
 
