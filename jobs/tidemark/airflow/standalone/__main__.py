@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidemark.airflow.standalone.services import adopt, database, services
-from tidemark.airflow.standalone.settings import environment, password, write_dags, write_demo
+from tidemark.airflow.standalone.settings import environment, password, write_command, write_dags, write_demo
 from tidemark.cli.failures import failure_of
 from tidemark.errors import TidemarkError, UsageError
 
@@ -38,6 +38,7 @@ def serve(folder: Path, port: int) -> None:
             print(f"Airflow: http://127.0.0.1:{port}   user admin, password {secret}")
             print(f"The dashboard: http://127.0.0.1:{port}/plugin/tidemark, or Pipelines in the navigation")
             print(f"The DAG tidemark_flights runs every 15 minutes; pipeline files are in {folder / 'pipelines'}.")
+            print(f"Airflow's command line: {write_command(folder, port, address)}")
             print("Ctrl-C stops it.", flush=True)
             if server.wait():
                 raise TidemarkError("Airflow's API server has ended", where=str(log), hint="its log says why")

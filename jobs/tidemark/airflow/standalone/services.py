@@ -8,6 +8,7 @@ are read from the folder, so that Airflow's servers of log files are left out.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import psutil
 from tidemark.airflow.standalone.settings import BIN
 from tidemark.errors import TidemarkError, UsageError, missing_parts_named
 
-_LONGEST_START, _LONGEST_END = 300, 30
+_LONGEST_START, _LONGEST_END = 300, 10
 _LONGEST_PATH = 80
 """Number of characters up to which PostgreSQL's socket is in the folder of its data."""
 _SET_CHILD_SUBREAPER = 36
@@ -49,6 +50,7 @@ def database(folder: Path) -> Iterator[str]:
         if closed or len(str(folder)) > _LONGEST_PATH:
             why = f"nobody else may read {closed[0]}" if closed else f"the path {folder} is too long"
             raise UsageError(f"PostgreSQL does not run as root, and {why}", hint="start it as another user")
+    logging.getLogger(pgserver.__name__).setLevel(logging.WARNING)  # it prints each command with all its output
     server = get_server(folder)
     try:
         yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
@@ -82,6 +84,8 @@ def services(environ: Mapping[str, str], log: Path, port: int) -> Iterator[subpr
                 start(*command)
             yield server
         finally:
+            with suppress(OSError):  # its terminal may be gone
+                print("stopping Airflow and the tasks that run", flush=True)
             _end(started, earlier)
 
 

@@ -1,16 +1,19 @@
-"""Settings of a standalone Airflow, and what its folder holds: keys, DAG files and the demo's pipeline."""
+"""Settings of a standalone Airflow, and what its folder holds: keys, its command line, DAG files and the demo's
+pipeline."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
+import shlex
 import sys
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
 _PASSWORDS = "simple_auth_manager_passwords.json.generated"
 _KEYS = "keys.json"
+_COMMAND = "airflow"
 _DAG_FILES = {
     "pipelines": "from tidemark.airflow import pipeline_dags\n\nglobals().update(pipeline_dags())\n",
     "operations": "from tidemark.airflow import operation_dags\n\nglobals().update(operation_dags())\n",
@@ -19,8 +22,24 @@ _DAG_FILES = {
 
 
 def environment(folder: Path, port: int, database: str) -> dict[str, str]:
-    """Return the settings of an Airflow in `folder` that listens on `port` of loopback. A variable that is already
+    """Return the environment of an Airflow in `folder` that listens on `port` of loopback. A variable that is already
     set wins, except for AIRFLOW_HOME, the database and PATH."""
+    return dict(os.environ) | _settings(folder, port, database)
+
+
+def write_command(folder: Path, port: int, database: str) -> Path:
+    """Write the command `airflow` with the settings of this Airflow, as a script that only its owner may read; return
+    its path. Without them the command makes an SQLite database of its own."""
+    path = folder / _COMMAND
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in _settings(folder, port, database).items()]
+    text = "\n".join(["#!/bin/sh", *lines, f'exec {shlex.quote(str(BIN / "airflow"))} "$@"', ""])
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:  # noqa: PTH123 - with its mode
+        file.write(text)
+    return path
+
+
+def _settings(folder: Path, port: int, database: str) -> dict[str, str]:
     keys = _keys(folder)
     spark = {"conn_type": "spark", "host": "local[*]", "extra": {"deploy-mode": "client"}}
     settings = {
@@ -45,7 +64,7 @@ def environment(folder: Path, port: int, database: str) -> dict[str, str]:
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database,
         "PATH": os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)]),
     }
-    return settings | os.environ | own
+    return {name: os.environ.get(name, value) for name, value in settings.items()} | own
 
 
 def password(folder: Path) -> str:
@@ -54,7 +73,7 @@ def password(folder: Path) -> str:
 
 
 def _keys(folder: Path) -> dict[str, str]:
-    return _kept(folder / _KEYS, {name: secrets.token_urlsafe(32) for name in ("api", "jwt")})
+    return _kept(folder / _KEYS, {name: secrets.token_urlsafe(48) for name in ("api", "jwt")})
 
 
 def _kept(path: Path, made: dict[str, str]) -> dict[str, str]:
