@@ -137,5 +137,5 @@ except Exception as error:
 
 
 def test_a_refused_change_says_which_keys_to_edit(tmp_path):
-    said = "toll.yml: sources.a.over: was b, is now c: edit these keys: see toll.yml"
+    said = "toll.yml: sources.a.over: was b, is now c\nedit these keys: see toll.yml"
     assert AirflowHome(tmp_path).python(PROMOTED) == ["AirflowFailException", said]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow_home import AirflowHome
 from deltalake import DeltaTable
 from samples import at, fork, obj
 from test_streams import payload, told
@@ -233,6 +234,7 @@ def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_br
     with pytest.raises(ConfigError) as refused:
         product.run(late[1].as_of)
     assert "version 2 is live" in refused.value.hint
+    hold_discovery(product, late[1].as_of)
     changed = replace_source(product)
     changed.land("a", late[1].objects)
     changed.run(late[1].as_of)
@@ -245,6 +247,33 @@ def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_br
     assert events(product, 1) == expected(judge(SOURCE, runs(RUNS + MORE)))
     assert product.pipeline().replay()["identical"]
     assert product.pipeline().promote(1)["brought_up"] == []
+
+
+DISCOVERED = """
+import json, sys, types
+from datetime import UTC, datetime
+from tidemark.airflow import steps
+run = types.SimpleNamespace(data_interval_end=datetime.fromtimestamp({as_of} / 1e6, UTC), run_id="r")
+steps.get_current_context = lambda: dict(dag_run=run)
+try:
+    print(json.dumps(steps.discover({config!r})))
+except Exception as error:
+    print(json.dumps([type(error).__name__, *str(error).splitlines()]))
+"""
+
+
+def hold_discovery(product: Product, as_of: int) -> None:
+    """The task `discover` fails without a retry, and says which keys to edit to which values, or what else to do."""
+    code = DISCOVERED.format(as_of=as_of, config=str(product.config))
+    failed, *lines = AirflowHome(product.folder / "airflow").python(code)
+    assert failed == "AirflowFailException"
+    edits = [
+        f"{product.config}: {key}: was {value!r}, is now " for key, _, value in (each.partition("=") for each in SET)
+    ]
+    assert [line.startswith(edit) for line, edit in zip(lines, edits, strict=False)] == [True, True], lines
+    edit = f"write into {product.config} what each key was, and run again"
+    build = f"build a version under the file as it is, and promote it: tidemark backfill {product.config} --from T0"
+    assert lines[2:] == [f"version 2 is live, and was made under other settings: {edit}; or {build}"]
 
 
 def replace_source(product: Product) -> Product:

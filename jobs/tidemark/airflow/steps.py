@@ -46,8 +46,9 @@ def discover(config: str, content: str | None = None) -> dict[str, str]:
 
 
 def what_to_do(error: TidemarkError, config: str) -> str:
-    """Return the message of an error with its hint, such as the keys to edit after a promotion."""
-    return f"{error}: {error.hint}".replace("CONFIG", config) if error.hint else str(error)
+    """Return the message of an error with its hint on a line of its own, such as the keys to edit after a
+    promotion."""
+    return f"{error}\n{error.hint}".replace("CONFIG", config) if error.hint else str(error)
 
 
 def check_quality(config: str, content: str | None = None) -> None:

@@ -201,7 +201,7 @@ def list_versions(root: Place, ledger: Ledger) -> VersionsRecord:
 
 def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     """Changes since the last run, in sentences. Raises ConfigError for a refused change; in a version that a backfill
-    made, the hint is to edit the file until it says what the version was made under."""
+    made, the hint is to edit the file until it says what the version was made under, or to build another one."""
     recorded, version = in_force(ledger), ledger.version
     if recorded is None:
         return []
@@ -210,5 +210,7 @@ def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     except ConfigError as error:
         if version == versions.FIRST:
             raise
-        hint = f"version {version} is live: edit these keys to what they were; or {error.hint.partition('or ')[2]}"
+        edit = f"write into {spec.path} what each key was, and run again"
+        build = f"build a version under the file as it is, and promote it: tidemark backfill {spec.path} --from T0"
+        hint = f"version {version} is live, and was made under other settings: {edit}; or {build}"
         raise ConfigError(error.problems, hint=hint) from None

@@ -85,7 +85,8 @@ def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
         first = f", after {counted(len(added), 'batch', 'es')} that it lacked" if added else ""
         lines = [f"Version {version} is live{first}."]
         if record["edit"]:
-            lines += ["", f"Edit {config}, or the next run is refused:", *(f"  {line}" for line in record["edit"])]
+            edit = f"Write into {config} what each key was, or the next run is refused:"
+            lines += ["", edit, *(f"  {line}" for line in record["edit"])]
         lines += ["", *record["names"]] if record["names"] else []
         return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")
 
