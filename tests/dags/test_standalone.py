@@ -215,6 +215,11 @@ def test_root_opens_no_folder_to_others(tmp_path):
     assert tmp_path.stat().st_mode == mode
 
 
+def test_a_folder_with_a_blank_in_its_path_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="its path has blanks"):
+        services.database(tmp_path / "my code" / "postgres").__enter__()
+
+
 @pytest.mark.spark
 @pytest.mark.long
 def test_a_second_one_is_refused_in_its_folder_and_on_its_port(airflow, tmp_path):

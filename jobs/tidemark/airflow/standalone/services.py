@@ -35,27 +35,33 @@ _AFTER = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", 
 
 @contextmanager
 def database(folder: Path) -> Iterator[str]:
-    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow.
-
-    PostgreSQL does not run as root. For root, pgserver runs it as another user, opens all folders above for reading,
-    and a long path's socket for everyone: UsageError is raised in place of that.
-    """
+    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow. Raises
+    UsageError for a folder in which it would not start."""
     with missing_parts_named():
         import pgserver
         from pgserver.postgres_server import get_server
-    if os.geteuid() == 0:
-        closed = [
-            each for each in (*folder.parents, *Path(pgserver.__file__).parents) if each.stat().st_mode & 5 != 5
-        ]
-        if closed or len(str(folder)) > _LONGEST_PATH:
-            why = f"nobody else may read {closed[0]}" if closed else f"the path {folder} is too long"
-            raise UsageError(f"PostgreSQL does not run as root, and {why}", hint="start it as another user")
+    _check_place(folder, Path(pgserver.__file__))
     logging.getLogger(pgserver.__name__).setLevel(logging.WARNING)  # it prints each command with all its output
     server = get_server(folder)
     try:
         yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
     finally:
         server.cleanup()
+
+
+def _check_place(folder: Path, programs: Path) -> None:
+    """Raise UsageError for a path with blanks, which pgserver does not quote.
+
+    PostgreSQL does not run as root. For root, pgserver runs it as another user, opens all folders above for reading,
+    and a long path's socket for everyone: UsageError is raised in place of that.
+    """
+    if len(str(folder).split()) > 1:
+        raise UsageError(f"PostgreSQL does not start in {folder}: its path has blanks", hint="use another folder")
+    if os.geteuid() == 0:
+        closed = [each for each in (*folder.parents, *programs.parents) if each.stat().st_mode & 5 != 5]
+        if closed or len(str(folder)) > _LONGEST_PATH:
+            why = f"nobody else may read {closed[0]}" if closed else f"the path {folder} is too long"
+            raise UsageError(f"PostgreSQL does not run as root, and {why}", hint="start it as another user")
 
 
 @contextmanager
