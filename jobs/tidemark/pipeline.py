@@ -279,7 +279,7 @@ class Pipeline:
     def report(
         self, out: Path | str | None = None, since: Moment = None, until: Moment = None, samples: bool = True
     ) -> WrittenPage:
-        """Write one HTML page of runs with an as_of in [since, until); without `samples` it has no text of rows."""
+        """Write one HTML page of runs that ran, or have an as_of, in [since, until); `samples`: with text of rows."""
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)

@@ -151,8 +151,8 @@ def test_every_number_is_what_the_rows_say(usual: Warehouse) -> None:
     numbers = page.sentences.index("Fates") - 1
     assert page.sentences[numbers - 1 : numbers + 1] == [
         "3 runs in 3 micro-batches, as of times from 2026-01-01 13:00:00 to 2026-01-01 15:00:00 (UTC), "
-        f"took 6 objects with {len(verdicts)} rows. This page covers everything that is recorded; "
-        "all times are UTC.",
+        f"took 6 objects with {len(verdicts)} rows. When they ran is no longer known. "
+        "This page covers everything that is recorded; all times are UTC.",
         f"readings: {len(verdicts)} rows; reasons: {listed}. Adjusted rows were moved by {sizes[0]} in the middle, "
         f"by {sizes[3]} at most.",
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, write_deltalake
@@ -11,7 +13,8 @@ from tidemark.config.address import S3Place
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.errors import Held
 from tidemark.ledger import versions
-from tidemark.ledger.tables.schemas import VERSIONS
+from tidemark.ledger.tables.commit_times import commit_times
+from tidemark.ledger.tables.schemas import BATCHES, VERSIONS
 from tidemark.ledger.tables.store import Store
 from tidemark.storage import is_table, open_file, place_of, read_bytes, s3, tag_of
 
@@ -112,3 +115,14 @@ def test_places_join_and_tell_their_parts():
 def test_names_with_empty_parts_are_kept_apart(uri):
     assert loaded_uri(stored_uri(uri)) == uri
     assert len({stored_uri(each) for each in ("a", "/a", "//a", "///a")}) == 4
+
+
+def test_a_log_on_s3_says_when_batches_were_committed(root):
+    store = Store(root / "batches", BATCHES)
+    for number in (1, 2, 3):
+        store.append([], "commit", number)
+    times = commit_times(root / "batches", "commit", 2)
+    assert list(times) == [2, 1]
+    assert times[1] <= times[2] <= time.time_ns() // 1000
+    assert list(commit_times(root / "batches", "commit", 3, times[2])) == [3, 2]
+    assert commit_times(root / "nothing", "commit", 3) == {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from tidemark.commands.explain.lineage import Lineage
+from tidemark.commands.explain.ran import RunTime, run_times
 from tidemark.commands.explain.why import causes_in, scope_of_batches
 from tidemark.commands.read import Reader
 from tidemark.config import PipelineSpec
@@ -20,36 +21,54 @@ from tidemark.report.causes.causes import Cause
 from tidemark.report.page.build import build
 from tidemark.report.page.data.tables import Scope, SourceTable, Tables
 from tidemark.report.target import written_whole
+from tidemark.report.words import counted
 from tidemark.storage import delta_table, is_table
 
 QUALITY = "quality"
 
 
 def write_report(reader: Reader, out: Path | None, samples: bool, since: int | None, until: int | None) -> PathRecord:
-    """Write the page of the runs whose as_of is in [since, until), microseconds UTC; returns its path. The file
-    appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder. Without `samples`
-    the page has no text of rows."""
+    """Write the page of the runs that ran in [since, until), or have an as_of in it, microseconds UTC; returns its
+    path. The file appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder.
+    Without `samples` the page has no text of rows."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
     with written_whole(target) as place:
-        tables = tables_of(reader, scope_of(reader.ledger, since, until))
+        tables = covered(reader, since, until)
         place.write_text(build(replace(tables, samples=samples)), encoding="utf-8")
     return {"path": str(target)}
 
 
-def scope_of(ledger: Ledger, since: int | None, until: int | None) -> Scope:
-    """Committed batches of the runs whose as_of is in [since, until)."""
+def covered(reader: Reader, since: int | None, until: int | None) -> Tables:
+    """Tables of the page of the runs that ran in [since, until), or have an as_of in it."""
+    ledger = reader.ledger
     through = ledger.last().committed_through
     first = 1 if since is None else ledger.first_since(since)
     last = through if until is None else min(through, ledger.first_since(until) - 1)
+    ran = run_times(ledger, list(reader.declared.sources), last, since)
+    return tables_of(reader, scope_of(ledger, Scope(first, last), ran, since, until), ran)
+
+
+def scope_of(ledger: Ledger, by_as_of: Scope, ran: Sequence[RunTime], since: int | None, until: int | None) -> Scope:
+    """The batches of a page, in words too: those of runs with an as_of in [since, until), and those back to the first
+    run that ran then. No run is before its as_of, so that none after them ran then."""
     if since is None and until is None:
-        return Scope(first, last)
+        return by_as_of
     bounds = [] if since is None else [f"from {format_time(since)}"]
     bounds += [] if until is None else [f"before {format_time(until)}"]
-    return Scope(first, last, f"runs with an as_of {' and '.join(bounds)}")
+    words = f"runs that ran, or have an as_of, {' and '.join(bounds)}"
+    then = [run for run in ran if (since or run.time) <= run.time and (until is None or run.time < until)]
+    if since is None or not then:
+        return replace(by_as_of, words=words)
+    first, end = then[0].first, max(run.last for run in then)
+    if by_as_of.empty:
+        return Scope(first, end, words)
+    between = len({record.run_first for record in ledger.batches(end + 1, by_as_of.first - 1)})
+    more = f", and {counted(between, 'run')} between them" if between else ""
+    return Scope(min(first, by_as_of.first), by_as_of.last, words + more)
 
 
-def tables_of(reader: Reader, scope: Scope) -> Tables:
-    """Tables of the live version in the form that the page takes."""
+def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime] = ()) -> Tables:
+    """Tables of the live version in the form that the page takes; `ran` says when runs ran."""
     spec, ledger = reader.spec, reader.ledger
     return Tables(
         pipeline=spec.name,
@@ -65,6 +84,7 @@ def tables_of(reader: Reader, scope: Scope) -> Tables:
         advice=ledger.table("advice"),
         versions=[asdict(version) for version in versions.listed(ledger.root)],
         causes=_causes(reader, scope),
+        ran={run.first: run.time for run in ran},
     )
 
 

@@ -57,6 +57,11 @@ def moment_of(text: str | None, day: str | None = None) -> str:
     return clock if date == day else f"{date} {clock}"
 
 
+def second(micros: int, day: str | None = None) -> str:
+    """Return `moment`, cut to the second."""
+    return moment(micros - micros % SECOND, day)
+
+
 def span(first: int, end: int) -> str:
     """Return a range of times, its day once: `2026-01-01 06:00:00 to 09:00:00`."""
     return f"{moment(first)} to {moment(end, day_of(first))}"

@@ -16,7 +16,7 @@ from tidemark.report.page.differences import differences
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
 from tidemark.report.page.measures import bounded, measured, once
 from tidemark.report.page.sections import drawn
-from tidemark.report.words import moment, value_text
+from tidemark.report.words import day_of, moment, second, value_text
 
 _MOST_CHECKS = 200
 _DIGITS = 16
@@ -85,14 +85,19 @@ def _finding(found: Row) -> list[Cell | Html]:
 def runs(answers: Answers) -> Html:
     """Return the runs, newest first."""
     found = answers.runs
-    heads = ("run", "as of", "micro-batches", "objects", *(name.replace("_", " ") for name in COUNTS))
+    heads = ("run", "as of", "ran", "micro-batches", "objects", *(name.replace("_", " ") for name in COUNTS))
     rows = [
-        (run["run_id"], moment(run["as_of"]), run["batches"], run["objects"], *(run[name] for name in COUNTS))
+        (run["run_id"], moment(run["as_of"]), _ran(run), run["batches"], run["objects"], *map(run.get, COUNTS))
         for run in found.listed
     ]
     more = found.totals["runs"] - len(rows)
     note = [paragraph(f"The newest {LISTED_RUNS}; {more:,} earlier runs are in the counts above.", class_="quiet")]
     return section("runs", "Runs, newest first", table("runs-table", heads, rows), *note * (more > 0))
+
+
+def _ran(run: Row) -> str | None:
+    """Return when a run ran, without the day if it is that of its as_of."""
+    return None if run["ran"] is None else second(run["ran"], day_of(run["as_of"]))
 
 
 def versions(answers: Answers) -> Html:

@@ -13,7 +13,7 @@ from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
 from tidemark.report.page.measures import failed, once
 from tidemark.report.page.over import next_steps
-from tidemark.report.words import counted, duration, moment, percent
+from tidemark.report.words import counted, duration, moment, percent, second
 
 _MOST_CAUSES = 3
 """Most causes at the top of a page; `tidemark why` has all."""
@@ -87,8 +87,21 @@ def _coverage(answers: Answers) -> str:
     runs, batches = counted(totals["runs"], "run"), counted(totals["batches"], "micro-batch", "es")
     objects = counted(totals["objects"], "object")
     rows = counted(totals["rows"], "row") if totals["rows"] else "no row"
-    sentence = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}."
+    sentence = f"{runs} in {batches}, {when} (UTC), took {objects} with {rows}. {_ran(answers)}"
     return f"{sentence} This page covers {answers.tables.scope.words}; all times are UTC."
+
+
+def _ran(answers: Answers) -> str:
+    """Return a sentence on when the runs ran, as far as that is known."""
+    ran, runs = answers.runs.ran, answers.runs.totals["runs"]
+    they = "it" if runs == 1 else "they"
+    if not ran:
+        return f"When {they} ran is no longer known."
+    first, last = second(ran[0]), second(ran[-1])
+    when = f"ran at {first}" if first == last else f"ran from {first} to {last}"
+    if len(ran) == runs:
+        return f"{they.capitalize()} {when}."
+    return f"{len(ran):,} of them {when}; when the others ran is no longer known."
 
 
 def _facts(answers: Answers) -> Html:

@@ -20,8 +20,8 @@ _COLUMNS = ["batch_id", "run_id", "run_first", "run_last", "as_of", *COUNTS, "ob
 @dataclass(frozen=True)
 class Runs:
     """The runs of a scope. `totals` are over all its runs (with `runs`, `batches`, `first_as_of`, `last_as_of`),
-    `listed` are the newest ones; `by_source` are the rows that the ledger counted for each source. Times in
-    microseconds UTC."""
+    `listed` are the newest ones (`ran`: when, None if not known); `ran` are the times when runs of the scope ran, as
+    far as known; `by_source` are the rows that the ledger counted for each source. Times in microseconds UTC."""
 
     totals: Row
     listed: list[Row]
@@ -29,6 +29,7 @@ class Runs:
     streams: list[Row]
     engine: list[Row]
     digests: list[Row]
+    ran: tuple[int, ...] = ()
 
 
 def runs_of(tables: Tables) -> Runs:
@@ -42,10 +43,12 @@ def runs_of(tables: Tables) -> Runs:
     listed = _ask(
         tables,
         _COLUMNS,
-        f"SELECT any_value(run_id) AS run_id, epoch_us(max(as_of)) AS as_of, count(*) AS batches, {_SUMS} "  # noqa: S608
+        f"SELECT run_first, any_value(run_id) AS run_id, epoch_us(max(as_of)) AS as_of, count(*) AS batches, {_SUMS} "  # noqa: S608
         f"FROM t GROUP BY run_first ORDER BY run_first DESC LIMIT {MOST_RUNS}",
     )
-    return Runs(totals[0], listed, _sources(tables), _streams(tables), _engines(tables), _digests(tables))
+    listed = [run | {"ran": tables.ran.get(run["run_first"])} for run in listed]
+    ran = tuple(sorted(time for first, time in tables.ran.items() if first in tables.scope))
+    return Runs(totals[0], listed, _sources(tables), _streams(tables), _engines(tables), _digests(tables), ran)
 
 
 def _ask(tables: Tables, columns: Sequence[str], text: str) -> list[Row]:

@@ -72,6 +72,9 @@ class Scope:
         """Return the condition that a row is of these batches."""
         return (pc.field(column) >= self.first) & (pc.field(column) <= self.last)
 
+    def __contains__(self, batch_id: int) -> bool:
+        return self.first <= batch_id <= self.last
+
     @property
     def empty(self) -> bool:
         return self.last < self.first
@@ -82,7 +85,8 @@ class Tables:
     """The whole input of a page. `status` is the result of the command `status` (None: only charts are drawn, and no
     page); `letters` are the dead letters by stream. `quality` is not limited to committed batches, since a run that
     quality blocks is committed later or never. `causes` are those of what is abnormal, the heaviest first
-    (None: not looked for). `samples`: the page may have the text of rows that can't be read."""
+    (None: not looked for). `samples`: the page may have the text of rows that can't be read. `ran` says when runs
+    ran, microseconds UTC, by their first batch, as far as that is known."""
 
     pipeline: str
     config: str
@@ -98,6 +102,7 @@ class Tables:
     status: StatusRecord | None = None
     causes: Sequence[Cause] | None = None
     samples: bool = True
+    ran: Mapping[int, int] = field(default_factory=dict)
 
 
 @contextmanager
