@@ -219,8 +219,9 @@ def test_a_target_is_a_share() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_a_stream_that_is_not_published_is_not_said_to_have_written_no_row(usual: Warehouse) -> None:
     progress = [{"stream": "rolling", "published": False}]
-    page = Page.of(build(replace(usual.tables, status={**usual.tables.status, "streams": progress})))
-    assert page.tables["streams"][1:] == [["rolling", "not published", "6", "5"]]
+    text = build(replace(usual.tables, status={**usual.tables.status, "streams": progress}))
+    assert Page.of(text).tables["streams"][1:] == [["rolling", "not published", "6", "5"]]
+    assert '<td class="number">not published</td>' in text, "in line with the numbers of other streams"
 
 
 @pytest.mark.usefixtures("undrawn")

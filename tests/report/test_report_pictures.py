@@ -14,7 +14,7 @@ from page_warehouse import Page, warehouse
 
 from oracle import Obj, Row, Run, Source
 from published import EXAMPLES, at, length
-from tidemark.core.policy import Fate, Policy
+from tidemark.core.policy import Action, Fate, Policy, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page.build import build
 from tidemark.report.page.charts.fates import adjusted_and_dropped, over_time
@@ -25,7 +25,7 @@ from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.moves import Move
-from tidemark.report.page.data.stretch import Stretch
+from tidemark.report.page.data.stretch import Point, Stretch
 from tidemark.report.page.data.tables import Tables
 
 FIGURES = ("asa-12-events", "asa-12-events-without-early-policy", "asa-12-events-substreams")
@@ -226,6 +226,37 @@ def test_an_axis_of_a_few_days_names_each_day_once(width: int) -> None:
     days = re.findall(r">(\d\d Jan)<", picture.svg(width, "x"))
     assert len(days) >= 2
     assert len(days) == len(set(days))
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_labels_of_an_axis_do_not_touch(width: int) -> None:
+    counts = {(day * DAY, Fate.ON_TIME): 100 for day in range(32)}
+    picture = over_time("readings", FatesOverTime({}, 0, 31 * DAY + 2 * HOUR, 0, DAY, counts))
+    assert picture is not None
+    shown = re.compile(r'text-anchor="(\w+)" transform="translate\(([\d.]+),[^>]*opacity="1">\d\d \w{3}<')
+    before = {"start": 0, "middle": 18, "end": 36}  # a label is 36 pixels wide
+    lefts = [float(at) - before[anchor] for anchor, at in shown.findall(picture.svg(width, "x"))]
+    assert len(lefts) >= 3
+    assert all(after - left > 40 for left, after in pairwise(lefts))
+
+
+def test_the_name_of_a_limit_is_not_where_that_of_the_watermark_is() -> None:
+    """A watermark that rests in the middle of a picture, on its late limit."""
+    policy = Policy(Tolerance(HOUR, Action.DROP), Tolerance(6 * HOUR, Action.DROP), Tolerance(0, Action.ADJUST))
+    times = [0, HOUR, 2 * HOUR, 22 * HOUR, 23 * HOUR, 24 * HOUR]
+    key = ("0", None)
+    points = tuple(Point(key, n, Fate.ON_TIME, at, at, at, at - 6 * HOUR) for n, at in enumerate(times))
+    picture = watermark_picture("readings", Stretch(points, False, policy))
+    assert picture is not None
+    texts = [layer for layer in picture.spec(WIDE)["layer"] if layer["mark"]["type"] == "text"]
+    *limits, mark = [layer["data"]["values"][0]["arrival"] for layer in texts]
+    assert len(limits) == 2
+    assert min(abs(limit - mark) for limit in limits) > 4 * HOUR / 1000
+
+
+def test_a_bar_of_moved_rows_says_what_it_counts() -> None:
+    svg = adjusted_and_dropped("readings", [Move("G1", "late", 1_200, 3, 0, None)]).svg(WIDE, "x")
+    assert re.findall("<title>([^<]*)</title>", svg) == ["late: 1,200 adjusted", "late: 3 dropped"]
 
 
 def test_a_punctuated_source_has_no_bands_and_its_line_ends_where_its_last_row_met_it(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_run_of_an_earlier_day_is_in_the_page_of_the_day_when_it_ran(caught_up
     assert found.ran == ["2026-01-04 04:00:00", "2026-01-04 04:01:30", "05:00:02"]
     assert found.covers == (
         "3 runs in 3 micro-batches, as of times from 2026-01-02 05:00:00 to 2026-01-04 05:00:00 (UTC), took 0 "
-        "objects with no row. They ran from 2026-01-04 04:00:00 to 2026-01-04 05:00:02. This page covers runs that "
+        "objects with no row. They ran from 2026-01-04 04:00:00 to 05:00:02. This page covers runs that "
         "ran, or have an as_of, from 2026-01-04T00:00:00Z and before 2026-01-05T00:00:00Z; all times are UTC."
     )
 

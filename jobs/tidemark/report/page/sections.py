@@ -208,7 +208,7 @@ def _streams(answers: Answers) -> Iterator[list[Cell]]:
     """Yield a line for each stream; one that is not published has no rows of its own to count."""
     unpublished = {each["stream"] for each in answers.status.get("streams", []) if not each["published"]}
     for each in answers.runs.streams:
-        rows = "not published" if each["stream"] in unpublished else each["rows"]
+        rows = Amount("not published") if each["stream"] in unpublished else each["rows"]
         yield [each["stream"], rows, each["outside"], each["dead_letters"]]
 
 

@@ -13,7 +13,7 @@ from tidemark.report.page.data.tables import Row
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
 from tidemark.report.page.measures import failed, once
 from tidemark.report.page.over import next_steps
-from tidemark.report.words import counted, duration, moment, percent, second
+from tidemark.report.words import counted, day_of, duration, moment, percent, second
 
 _MOST_CAUSES = 3
 """Most causes at the top of a page; `tidemark why` has all."""
@@ -97,8 +97,8 @@ def _ran(answers: Answers) -> str:
     they = "it" if runs == 1 else "they"
     if not ran:
         return f"When {they} ran is no longer known."
-    first, last = second(ran[0]), second(ran[-1])
-    when = f"ran at {first}" if first == last else f"ran from {first} to {last}"
+    first, last = second(ran[0]), second(ran[-1], day_of(ran[0]))
+    when = f"ran at {first}" if first.endswith(last) else f"ran from {first} to {last}"
     if len(ran) == runs:
         return f"{they.capitalize()} {when}."
     return f"{len(ran):,} of them {when}; when the others ran is no longer known."

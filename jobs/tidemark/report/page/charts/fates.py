@@ -25,7 +25,7 @@ from tidemark.report.page.charts.vega import (
 )
 from tidemark.report.page.data.fates import FatesOverTime
 from tidemark.report.page.data.moves import Move
-from tidemark.report.words import duration, moment, span
+from tidemark.report.words import counted, duration, moment, span
 
 MOST_BARS = 12
 """Most combinations of reason and partition in a chart; the table below it has all."""
@@ -47,7 +47,7 @@ def over_time(source: str, fates: FatesOverTime, by: tuple[str, str] = ARRIVED) 
         "Every fate has a scale of its own: compare heights within a row of bars, not between rows."
     )
     if fates.untimed:
-        caption += f" {fates.untimed:,} quarantined rows have no arrival time and are in no bar."
+        caption += f" Without an arrival time, and so in no bar: {counted(fates.untimed, 'quarantined row')}."
     listed = ", ".join(f"{words(fate)} {sum(n for (_, f), n in fates.bars.items() if f is fate):,}" for fate in shown)
     alternative = f"Bars of rows by {by[1]} from {moment(first)} to {moment(last)}, a bar for {step}: {listed}."
     return Picture(
@@ -116,6 +116,7 @@ def adjusted_and_dropped(source: str, moves: Sequence[Move]) -> Picture:
     caption = "Adjusted rows were kept at another time; dropped rows are in no stream, and still in the events table."
     rows = [
         {"name": name, "fate": words(fate), "rows": count, "text": f"{count:,}"}
+        | {"hover": f"{name}: {count:,} {words(fate)}"}
         for name, move in zip(names, moves, strict=True)
         for fate, count in ((Fate.ADJUSTED, move.adjusted), (Fate.DROPPED, move.dropped))
         if count
@@ -142,7 +143,7 @@ def _counted(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -
         "height": {"step": 17},
         "data": values(rows),
         "layer": [
-            {"mark": "bar", "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},
+            {"mark": "bar", "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour, **HOVER}},
             {"mark": text, "encoding": {"x": x, "y": y, "yOffset": offset, "text": {"field": "text"}}},
         ],
     }

@@ -137,7 +137,7 @@ def unit_of(micros: int) -> tuple[int, str]:
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
     """Return the axis of names from top to bottom, in this order, and the width of its labels in pixels. The width
     has a margin, since a page's font may be a little wider than expected."""
-    limit = 180 if width > 500 else 110
+    limit = 320 if width > 500 else 110
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
     return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room
@@ -169,7 +169,7 @@ def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
     most = max(2, width // 95)
     daily = form == "%d %b" and span < most * DAY  # or several ticks would have the label of one day
     ticks = {"interval": "day", "step": 1} if daily else most
-    return {"format": form, "title": title, "tickCount": ticks, "labelOverlap": True}
+    return {"format": form, "title": title, "tickCount": ticks, "labelOverlap": True, "labelSeparation": 6}
 
 
 def durations(low: float, high: float, title: str | None) -> Spec:

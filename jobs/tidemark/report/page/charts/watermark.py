@@ -175,20 +175,24 @@ def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
         "mark": mark,
         "encoding": {"x": x, "y": {"field": "from"} | y, "y2": {"field": "to"}},
     }
+    taken = [_resting(line)[0] for line in map(stretch.line, stretch.keys) if line]
     for tolerance, sign, name in ((early, 1, "early limit"), (late, -1, "late limit")):
         if tolerance is not None:
             limit = [{"arrival": millis(at), "time": millis(at + sign * tolerance.micros)} for at in ends]
             yield _line(limit, x, y, {"color": FAINT, "strokeDash": [5, 4], "strokeWidth": 1.3})
-            yield from _label(frame, sign * tolerance.micros, name, x, y)
+            yield from _label(frame, sign * tolerance.micros, name, taken, x, y)
 
 
-def _label(frame: Frame, away: int, name: str, x: Spec, y: Spec) -> Iterator[Spec]:
-    """Yield the name of a limit, on its outer side and pointing away from it, where the limit is inside the chart."""
+def _label(frame: Frame, away: int, name: str, taken: Sequence[int], x: Spec, y: Spec) -> Iterator[Spec]:
+    """Yield the name of a limit, on its outer side and pointing away from it, where the limit is inside the chart;
+    not at the arrivals that labels of watermarks have taken, if there is room elsewhere."""
     first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
     if last - first < (frame.right - frame.left) // 4:
         return
     above = away > 0
-    at = first + (last - first) // 2
+    places = [first + (last - first) * part // 8 for part in (4, 2, 6, 1)]
+    room = (frame.right - frame.left) // 5
+    at = next((each for each in places if all(abs(each - other) > room for other in taken)), places[0])
     side = (
         {"align": "right", "baseline": "bottom", "dy": -3} if above else {"align": "left", "baseline": "top", "dy": 4}
     )
@@ -235,10 +239,16 @@ def _watermarks(stretch: Stretch, x: Spec, y: Spec) -> Iterator[Spec]:
         yield _watermark_label(key, line, several, x, y)
 
 
+def _resting(line: Sequence[Mark]) -> Mark:
+    """Return the middle of the longest stretch in which a watermark did not move."""
+    flats = [(at - before, before + (at - before) // 2, mark) for (before, _), (at, mark) in pairwise(line)]
+    _, at, mark = max(flats, default=(0, *line[0]))
+    return at, mark
+
+
 def _watermark_label(key: Key, line: Sequence[Mark], several: bool, x: Spec, y: Spec) -> Spec:
     """Return the label of a watermark, below the longest stretch in which it did not move."""
-    flats = [(at - before, before + (at - before) // 2, mark) for (before, _), (at, mark) in pairwise(line)]
-    _, at, mark = max(flats, default=(0, line[0][0], line[0][1]))
+    at, mark = _resting(line)
     name = f"watermark of {key[0] if key[1] is None else key[1]}" if several else "watermark"
     text = {"type": "text", "align": "center", "baseline": "top", "dy": 5, "fontWeight": "bold", "color": WATER}
     return {
