@@ -127,7 +127,7 @@ class Replay:
 
         self._follow(record, kept)
         then = self._then(record)
-        before = Before.run(self.ledger, record.run_first, then)
+        before = Before.run(self.ledger, record.run_first)
         states, after = self.ledger.states(record.batch_id), self.ledger.states(record.batch_id + 1)
         parts = {}
         for name, source in then.sources.items():
@@ -152,7 +152,7 @@ class Replay:
 
     def _digests(self, record: BatchRecord, outcomes: dict[str, Outcome], kept: ExitStack) -> list[TableDigest]:
         then = self._then(record)
-        before = Before.run(self.ledger, record.run_first, then)
+        before = Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
         result = advance(rules_of(then), states, before.combined, outcomes, step_of(record, before.brought(states)))
         recorded = self.ledger.findings(record.batch_id)

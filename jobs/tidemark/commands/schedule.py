@@ -28,6 +28,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.records.runs import RunRecord
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.executor import Before, step_of
+from tidemark.runner.kept_rows import KeptRows
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress, Writing
 from tidemark.verbs import explained
@@ -116,11 +117,12 @@ def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
     tail = ledger.last()
     batches = context.planning.cut((), tail.next_batch_id, None)
     record = context.planning.records(RunPlan(run_id, as_of, batches), spec)[0]
-    before = Before.run(ledger, record.run_first, spec)
+    before = Before.run(ledger, record.run_first)
     result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
+    ending = before.ending(record, result, KeptRows(ledger, record.run_first, spec))
     writing: Callable[[], Writing] = _no_spark
     try:
-        dues = [due for _, _, due in StreamProgress(spec).due(before.ending(record, result), writing)]
+        dues = [due for _, _, due in StreamProgress(spec).due(ending, writing)]
     except _NeedsSpark:
         return True
     return any(due is not None and due.anything for due in dues)

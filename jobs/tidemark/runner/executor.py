@@ -65,25 +65,17 @@ class JudgingEngine(Protocol):
 
 @dataclass(frozen=True)
 class Before:
-    """State before a run: the states and combined watermarks that the run before it left.
-
-    `rows_since` has, for a run with new streams, what `KeptRows.rows_since` gives.
-    """
+    """State before a run: the states and combined watermarks that the run before it left."""
 
     states: States
     combined: Mapping[str, Combined]
     streams: Mapping[str, StreamEnd] = field(default_factory=dict)
-    rows_since: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def run(cls, ledger: Ledger, first: int, spec: PipelineSpec) -> Before:
-        """The recorded state before the run of `spec` whose first batch is `first`."""
+    def run(cls, ledger: Ledger, first: int) -> Before:
+        """The recorded state before the run whose first batch is `first`."""
         prior, states = ledger.before(first), ledger.states(first)
-        if prior is None:
-            return cls(states, {})
-        new = spec.streams.keys() - prior.streams.keys()
-        since = KeptRows(ledger, first, spec).rows_since(prior) if new else {}
-        return cls(states, prior.combined, prior.streams, since)
+        return cls(states, prior.combined, prior.streams) if prior else cls(states, {})
 
     def opening(
         self,
@@ -99,8 +91,8 @@ class Before:
         batches = record.run_first, record.batch_id
         return with_imported(opening, rules, name, self.states, self.combined, batches)
 
-    def ending(self, record: BatchRecord, result: Advance) -> Ending:
-        """The end of the run whose last batch has this result."""
+    def ending(self, record: BatchRecord, result: Advance, kept: KeptRows | None = None) -> Ending:
+        """The end of the run whose last batch has this result; `kept` is wanted if it is not recorded yet."""
         return Ending(
             record,
             self.states,
@@ -109,7 +101,7 @@ class Before:
             result.combined,
             self.streams,
             result.brought,
-            self.rows_since,
+            {} if kept is None else kept.rows_since(self.combined, self.streams),
         )
 
     def brought(self, states: States) -> frozenset[Key]:
@@ -141,7 +133,7 @@ class Run:
     def execute(self, records: Sequence[BatchRecord], recovering: bool) -> list[BatchRecord]:
         """Execute the planned batches of one run in order; returns them as committed."""
         first, count = records[0].run_first, records[0].run_last - records[0].run_first + 1
-        before = Before.run(self.ledger, first, self.spec)
+        before = Before.run(self.ledger, first)
         states = before.states if records[0].batch_id == first else self.ledger.states(records[0].batch_id)
         brought = before.brought(states)
         with Behind[BatchRecord]() as behind:
@@ -220,7 +212,8 @@ class Run:
         committed = replace(judged, status=COMMITTED)
         if not judged.ends_run:
             return committed
-        ended = self._end(before.ending(judged, result), recovering)
+        kept = KeptRows(self.ledger, judged.run_first, self.spec)
+        ended = self._end(before.ending(judged, result, kept), recovering)
         digests = (*judged.digests, *ended.digests)
         return replace(committed, digests=digests, combined=result.combined, streams=ended.ends)
 

@@ -4,7 +4,8 @@ them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +14,9 @@ import pyarrow.compute as pc
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.models.pipeline import RetentionSpec
 from tidemark.config.models.stream_graph import has_long_sessions, sources_below, unbounded
-from tidemark.core.advance import SourceRules, read_from
-from tidemark.core.batch_result import BatchRecord
+from tidemark.core.advance import read_from
 from tidemark.core.times import DAY, format_time
+from tidemark.core.watermarks import Combined, latest
 from tidemark.errors import ConfigError, Problem
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import Row
@@ -42,11 +43,10 @@ class KeptRows:
 
     def skipped_before(self, source: str) -> int | None:
         """Arrival before which `start` left rows of a source out of the first run; None if it left none out."""
-        if not self._rows:
+        first = self._first_spec
+        if first is None or source not in first.sources:
             return None
-        first = from_resolved(content_of(self._rows[0]["configuration"], self.spec, self.ledger.root), at=self.spec)
-        start = StreamProgress(first).read_from
-        return read_from(rules_of(first)[source], start) if source in first.sources else None
+        return read_from(rules_of(first)[source], StreamProgress(first).read_from)
 
     def was_deleted(self, source: str, begin: int | None) -> bool:
         """True if retention has deleted rows of a source that arrived at `begin` or later; None: at any time."""
@@ -60,42 +60,57 @@ class KeptRows:
         needed = read_from(rules_of(self.spec)[source], StreamProgress(started).read_from)
         return skipped is not None and (needed is None or needed < skipped)
 
-    def rows_since(self, prior: BatchRecord) -> dict[str, int]:
+    def rows_since(self, combined: Mapping[str, Combined], streams: Collection[str]) -> dict[str, int]:
         """By source with rows that are in no table, the time up to which such rows may end; all others are there.
-        `prior` is the last batch before `first`."""
-        found = {}
-        for name, rules in rules_of(self.spec).items():
-            times = list(self._bounds(name, rules, prior)) if name in prior.combined else []
-            if times:
-                found[name] = max(times)
-        return found
 
-    def _bounds(self, name: str, rules: SourceRules, prior: BatchRecord) -> Iterator[int]:
-        """Rows that end at or after the watermark are not deleted, whatever their arrival."""
-        ahead, life = rules.ahead, self.spec.sources[name].longest
-        skipped, deleted = self.skipped_before(name), self.deleted_before(name)
-        if skipped is not None and ahead is not None:
-            yield skipped + ahead + rules.remembers + (life or 1) - 1
-        if deleted is not None:
-            passed = prior.combined[name].watermark
-            bounds = [] if passed is None else [passed]
-            bounds += [] if ahead is None or life is None else [deleted + ahead + life - 1]
-            yield from [min(bounds)] if bounds else []
+        `combined` are the watermarks before `first`, and `streams` those that were there: without new ones nothing is
+        looked up, and the answer is empty.
+        """
+        if self.spec.streams.keys() <= set(streams):
+            return {}
+        known = [name for name in self.spec.sources if name in combined]
+        bounds = {name: self._incomplete(name, combined[name].watermark) for name in known}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
+    def _incomplete(self, source: str, watermark: int | None) -> int | None:
+        """Time up to which rows of a source that are in no table may end; None: all are there."""
+        rules, life = rules_of(self.spec)[source], self.spec.sources[source].longest
+        skipped, deleted, ahead = self.skipped_before(source), self.deleted_before(source), rules.ahead
+        left_out = None if skipped is None or ahead is None else skipped + ahead + rules.remembers + (life or 1) - 1
+        if deleted is None:
+            return left_out
+        arrived = None if ahead is None or life is None else deleted + ahead + life - 1
+        ended = [bound for bound in (watermark, arrived) if bound is not None]  # what ends later is not deleted
+        return latest(left_out, min(ended, default=None))
 
     @cached_property
     def _rows(self) -> list[Row]:
         rows = self.ledger.stores["batches"].read(1, self.first - 1, ["batch_id", "as_of", "configuration"])
         return sorted(rows, key=lambda row: int(row["batch_id"]))
 
+    @cached_property
+    def _first_spec(self) -> PipelineSpec | None:
+        """The configuration of the first run that is recorded; None before any."""
+        recorded = [row["configuration"] for row in self._rows[:1]]
+        contents = (content_of(text, self.spec, self.ledger.root) for text in recorded)
+        return next((from_resolved(content, at=self.spec) for content in contents), None)
+
+    @cached_property
+    def _brought(self) -> Counter[str]:
+        """Number of rows that the batches brought, by source."""
+        found: Counter[str] = Counter()
+        for batch in self.ledger.accounts(1, self.first - 1):
+            for account in batch.accounts:
+                found[account.source] += account.rows
+        return found
+
     def _lacks(self, source: str) -> bool:
         """True if a source's table has fewer rows than its batches brought, or some of these are forgotten."""
         if not self._rows or self._rows[0]["batch_id"] != 1:
             return True
-        accounts = (each for record in self.ledger.accounts(1, self.first - 1) for each in record.accounts)
-        brought = sum(each.rows for each in accounts if each.source == source)
         earlier = pc.field("_batch_id") < self.first
         table = self.ledger.store(f"events/{source}")
-        return table.open() is not None and table.dataset().count_rows(filter=earlier) < brought
+        return table.open() is not None and table.dataset().count_rows(filter=earlier) < self._brought[source]
 
 
 def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
@@ -106,7 +121,7 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
     endless = [name for name in new if unbounded(spec.streams, name) or has_long_sessions(spec.streams, name)]
     if prior is None or not endless:
         return
-    since = KeptRows(ledger, first, spec).rows_since(prior)
+    since = KeptRows(ledger, first, spec).rows_since(prior.combined, prior.streams)
     below = {name: [each for each in sources_below(spec.streams, name) if each in since] for name in endless}
     problems = [
         Problem(

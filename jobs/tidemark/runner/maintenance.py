@@ -13,7 +13,7 @@ from tidemark.core.batch_result import BatchRecord
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.streams import reach
 from tidemark.core.times import DAY
-from tidemark.core.watermarks import PartitionState
+from tidemark.core.watermarks import PartitionState, combine
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
@@ -151,10 +151,10 @@ class Keeping:
             open_ = (step.gapped and step.endless) or unbounded(self.spec.streams, step.name)
             back = None if open_ else back
             for name in step.sources:
-                found[name] = _least(found.get(name, back), back)
+                found[name] = combine([found.get(name, back), back], None)
         for name, combined in last.combined.items():
             if not combined.complete:
-                found[name] = _least(found.get(name, combined.watermark), combined.watermark)
+                found[name] = combine([found.get(name, combined.watermark), combined.watermark], None)
         return found
 
     def _retain(self, last: BatchRecord) -> None:
@@ -170,7 +170,3 @@ class Keeping:
             ages = [source.max_object_age for source in self.spec.sources.values()]
             oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)
             maintenance.retain(self.ledger, self.ledger.first_since(as_of - retention.ledger), oldest)
-
-
-def _least(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else min(one, other)

@@ -21,6 +21,7 @@ from tidemark.core.batch_result import BatchRecord
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.runner.executor import Before, step_of
+from tidemark.runner.kept_rows import KeptRows
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import Ending, StreamProgress, Writing
 from tidemark.verbs import explained
@@ -74,12 +75,12 @@ def _ending(ledger: Ledger, spec: PipelineSpec, tail: Tail, as_of: int) -> Endin
     """The end of a run with this as_of that brings no more rows than a planned run of at most this as_of has
     judged."""
     first = tail.pending[0].run_first if tail.pending else tail.next_batch_id
-    before = Before.run(ledger, first, spec)
+    before = Before.run(ledger, first)
     judged = tail.pending and (tail.as_of or as_of) <= as_of
     states = ledger.states(tail.next_batch_id) if judged else before.states
     record = BatchRecord(first, "", first, first, as_of, PLANNED, "{}", "", "{}", "")
     result = advance(rules_of(spec), states, before.combined, {}, step_of(record, before.brought(states)))
-    return before.ending(record, result)
+    return before.ending(record, result, KeptRows(ledger, first, spec))
 
 
 def _known(spec: PipelineSpec) -> PipelineSpec:

@@ -120,7 +120,7 @@ class LedgerRebuild:
         from tidemark.spark.micro_batch import MicroBatch
 
         then = self.then(record)
-        rules, before = rules_of(then), Before.run(self.ledger, record.run_first, then)
+        rules, before = rules_of(then), Before.run(self.ledger, record.run_first)
         states = self.ledger.states(record.batch_id)
         outcomes = {}
         for name in (each.name for each in in_import_order(rules)):

@@ -255,18 +255,9 @@ class TableRepair:
 
     def _ending(self, record: BatchRecord) -> Ending:
         """The end of a recorded run, from the ledger."""
-        before = Before.run(self.live, record.run_first, self.tables.then(record))
-        after = self.live.states(record.batch_id + 1)
-        brought = before.brought(after)
+        before, after = Before.run(self.live, record.run_first), self.live.states(record.batch_id + 1)
         return Ending(
-            record,
-            before.states,
-            after,
-            before.combined,
-            record.combined,
-            before.streams,
-            brought,
-            before.rows_since,
+            record, before.states, after, before.combined, record.combined, before.streams, before.brought(after)
         )
 
     def _rewritten(self, damaged: set[str]) -> list[RewrittenTable]:

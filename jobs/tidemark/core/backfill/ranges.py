@@ -123,12 +123,10 @@ def _past(end: int, watermark: int | None, complete: bool) -> bool:
 def _bounds(rules: SourceRules) -> tuple[int, int] | None:
     """Microseconds by which rows arrive before and after their time at most; None: without a bound. Rows that make
     others duplicates arrive so much earlier."""
-    early, late = rules.policy.early, rules.policy.late
-    if rules.punctuation is not None:
+    ahead, late = rules.ahead, rules.policy.late
+    if ahead is None or (rules.own_time and late is None):
         return None
-    if not rules.own_time:
-        return rules.remembers, 0
-    return None if early is None or late is None else (early.micros + rules.remembers, late.micros)
+    return ahead + rules.remembers, late.micros if rules.own_time and late is not None else 0
 
 
 def _floor(state: PartitionState, rules: SourceRules) -> int | None:
