@@ -102,7 +102,7 @@ class Pairing(Protocol):
 @dataclass(frozen=True)
 class Window:
     """Tumbling (hop = size) and hopping windows; `group_by` names columns of the payload or of what `computed`
-    gives for a row, `aggregate` sees the rows of one window and group in sort-key order."""
+    gives for a row, `aggregate` sees the rows of one window and group in sort-key order, ended at its end."""
 
     size: int
     hop: int
@@ -525,7 +525,8 @@ class _Streams:
                 values = {**item.payload, **window.computed(item)}
                 groups.setdefault(tuple(values[column] for column in window.group_by), []).append(item)
             for group, members in groups.items():
-                ordered = sorted(members, key=lambda item: item.sort_key)
+                clipped = (replace(item, end=min(item.end, key[1][1])) for item in members)
+                ordered = sorted(clipped, key=lambda item: item.sort_key)
                 payload = dict(zip(window.group_by, group, strict=True)) | dict(window.aggregate(ordered))
                 rows.append(_window_row(name, part, key[1], group, payload))
         return rows

@@ -65,12 +65,6 @@ def test_a_row_lives_as_long_as_at_most_or_without_a_bound(files: Files) -> None
         (_until("Speed"), {}, "lifetime.until", "is a number (DOUBLE), not a time"),
         (_until("Speed > 1"), {}, "lifetime.until", "is true or false, not a time"),
         (_until("max(EventTime)"), {}, "lifetime.until", "max() needs a window"),
-        (
-            _until("_end_time"),
-            EDGES,
-            "lifetime.until",
-            "is not known yet while edges of 'readings' are open",
-        ),
         (_until() | {"shift": "1m"}, {}, "lifetime", "cannot be beside shift"),
     ],
 )

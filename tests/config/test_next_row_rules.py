@@ -108,27 +108,6 @@ def test_another_bound_needs_a_backfill(files: Files) -> None:
             "b.partition_by",
             "whose rows end with the next one",
         ),
-        (
-            {"a": until_next() | {"select": {"end": "_end_time"}}},
-            {},
-            "a.select.end",
-            "_end_time is not known yet when a row of this step is read",
-        ),
-        (
-            {"a": until_next(), "b": {"from": "a", "shift": "1m"}, "c": {"from": "b", "where": "_END_TIME IS NULL"}},
-            {},
-            "c.where",
-            "_end_time is not known yet when a row of 'b' is read",
-        ),
-        (
-            {
-                "a": until_next(),
-                "b": {"join": ["readings", "a"], "on": ["Lane"], "select": {"end": "a._end_time", "x": "a.Lane"}},
-            },
-            {},
-            "b.select.end",
-            "is not known yet",
-        ),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -139,15 +118,6 @@ def test_what_cannot_be_is_refused(
     [problem] = caught.value.problems
     assert problem.key == f"streams.{key}"
     assert message in problem.message
-
-
-def test_an_end_that_another_step_gives_can_be_read(files: Files) -> None:
-    streams = {
-        "a": until_next(),
-        "b": {"from": "a", "lifetime": "1m"},
-        "c": {"from": "b", "where": "_end_time > EventTime"},
-    }
-    assert not files.load({"streams": streams}, **EVENTS).warnings
 
 
 def test_a_lifetime_without_a_bound_gives_a_warning(files: Files) -> None:

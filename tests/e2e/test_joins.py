@@ -44,6 +44,14 @@ def counted(items: Sequence[Item]) -> dict[str, Any]:
     return {"n": len(items)}
 
 
+ENDS = {"n": "count(*)", "ends": "collect_list(unix_micros(coalesce(_end_time, _window_end)))"}
+
+
+def ended(items: Sequence[Item]) -> dict[str, Any]:
+    """What `ENDS` gives for rows whose end a later row gives: windows see none that they do not reach."""
+    return {"n": len(items), "ends": [item.end for item in items]}
+
+
 def selected(item: Item) -> dict[str, Any]:
     return {"k": item.payload["k"], "x": item.event}
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from samples import drawn, feed
-from test_joins import GAPS, OVERLAPPING, TOLD, TUMBLING, A, X, dense, not_after
+from test_joins import ENDS, GAPS, OVERLAPPING, TOLD, TUMBLING, A, X, dense, ended, not_after
 from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload
 
 from oracle import SECOND, Run
 from oracle_joins import Join
-from oracle_streams import Item, Step, flow
+from oracle_streams import Item, Step, Window, flow
 from product import Product
 from strategies import cut_twice
 
@@ -53,6 +53,8 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "long": {"from": "lives", "lifetime": "2s", "publish": True},
     "over_lives": {"from": "lives", "hopping": {"size": "6s", "hop": "2s", "offset": "1s"}, "group_by": "k"},
     "over_alone": {"from": "alone", "hopping": {"size": "1s", "hop": "3s"}},
+    "ends_alone": {"from": "alone", "tumbling": "2s", "select": ENDS},
+    "early_ends": {"from": "lives", "where": "_end_time < _system_timestamp + INTERVAL 2 SECONDS", "publish": True},
 }
 for _name in ("over_lives", "over_alone"):
     CONFIGURED[_name]["select"] = TOLD
@@ -72,7 +74,10 @@ STEPS = {
     "long": Step(("lives",), lifetime=2 * SECOND, publish=True),
     "over_lives": Step(("lives",), window=OVERLAPPING),
     "over_alone": Step(("alone",), window=GAPS),
+    "ends_alone": Step(("alone",), window=Window(2 * SECOND, 2 * SECOND, aggregate=ended)),
+    "early_ends": Step(("lives",), lambda item: item.end < item.start + 2 * SECOND, publish=True),
 }
+OVER = ("over_lives", "over_alone", "ends_alone")
 JOINS = ("points", "lives", "alone", "of_windows", "nested")
 
 
@@ -101,7 +106,7 @@ def test_left_and_anti_joins_and_what_is_over_them_equal_the_oracle_and_replay(t
     logs_ = dense(32)
     product = made(tmp_path, logs_)
     found = hold_equal(product, logs_, feed(product, logs_))
-    assert all(found[name] >= 3 for name in (*JOINS, "long", "over_lives", "over_alone")), found
+    assert all(found[name] >= 3 for name in (*JOINS, "long", *OVER, "early_ends")), found
     assert found["outside over_alone"] > 0
     for name in ("points", "lives"):
         values = {row["y"] is None for row in product.table(f"streams/{name}")}

@@ -29,7 +29,8 @@ Outputs = list[Written] | list[list[Life]]
 GAP, LONGEST = 2 * SECOND, 9 * SECOND
 HOP = {"size": "4s", "hop": "2s"}
 VISITS = {"gap": "2s", "max_duration": "9s"}
-TOLD = {"starts": "collect_list(_system_timestamp)", "ks": "collect_list(k)"}
+STARTS = {"starts": "collect_list(_system_timestamp)", "ks": "collect_list(k)"}
+TOLD = STARTS | {"ends": "collect_list(coalesce(_end_time, _window_end))"}
 OF_E, OF_P = {"k": "e.k"}, {"k": "p.k"}
 WINDOW = Window(4 * SECOND, 2 * SECOND)
 SESSION = Measured(session=(GAP, LONGEST))
@@ -54,7 +55,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "alive_parts": {"from": "i", "snapshot": {}, **BY_PARTITION},
     "sized_pairs": {"from": "long_pairs", "hopping": HOP, "select": TOLD},
     "visits_pairs": {"from": "pairs", "session": VISITS, "group_by": ["k"], "select": TOLD},
-    "moving_pairs": {"from": "meets", "sliding": "4s", "select": TOLD},
+    "moving_pairs": {"from": "meets", "sliding": "4s", "select": STARTS},
     "alive_pairs": {"from": "pairs", "snapshot": {}, "group_by": ["k"], "select": TOLD},
     "stays": {"from": "i", "lifetime": {"until": UNTIL}, "publish": True},
     "sized_stays": {"from": "stays", "hopping": HOP, "select": TOLD},
@@ -70,8 +71,10 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "idle_rates": {"from": "rates", "hopping": HOP, "select": TOLD, "idle_timeout": "4s"},
     "idle": {"from": "e", "hopping": HOP, "select": TOLD, "idle_timeout": "4s"},
     "idle_visits": {"from": "i", "session": VISITS, "group_by": ["k"], "select": TOLD, "idle_timeout": "4s"},
-    "idle_moving": {"from": "i", "sliding": "4s", "select": TOLD, "idle_timeout": "4s"},
+    "idle_moving": {"from": "i", "sliding": "4s", "select": STARTS, "idle_timeout": "4s"},
 }
+AT_ONCE = ("sized_stays", "alive_stays", "alive_parts", "idle_visits", "sized_pairs")
+"""Windows over rows whose ends are known when they come: they see also those beyond their own."""
 JOINS = ("pairs", "meets", "long_pairs", "sized_pairs", "visits_pairs", "moving_pairs", "alive_pairs")
 ROWS = ("moved", "gone", "longer", "both", "sized", "visits", "alive", "parts", "visits_parts", "alive_parts")
 IDLE = ("idle", "idle_visits", "idle_moving")
@@ -166,13 +169,22 @@ def time(end: float) -> int | None:
     return None if end == COMPLETE else held(int(end))
 
 
-def wanted(run: Written | list[Life]) -> Counter[Any]:
+def wanted(run: Written | list[Life], name: str) -> Counter[Any]:
     if isinstance(run, list):
         return Counter((held(row.start), time(row.end), row.partition, row.offset, row.key) for row in run)
+    told = CONFIGURED[name]["select"]
     return Counter(
-        (part, *map(time, span), group, tuple(row.start for row in rows), tuple(r.key for r in rows if r.key))
+        (
+            (part, *map(time, span), group, tuple(row.start for row in rows), tuple(r.key for r in rows if r.key)),
+            () if told is STARTS else tuple(seen(row.end, span[1], name) for row in rows),
+        )
         for (part, span, group), rows in run.closed.items()
     )
+
+
+def seen(end: float, bound: float, name: str) -> int | None:
+    """An end as windows with this bound see it, or the bound if they see none."""
+    return time(end if name in AT_ONCE and end != COMPLETE else min(end, bound))
 
 
 def written(product: Product, name: str, batch: int) -> Counter[Any]:
@@ -181,7 +193,11 @@ def written(product: Product, name: str, batch: int) -> Counter[Any]:
         names = ("_system_timestamp", "_end_time", "_partition", "_offset", "k")
         return Counter(tuple(plain(row[key]) for key in names) for row in rows)
     return Counter(
-        (*[plain(row.get(key)) for key in KEYS], tuple(map(micros, row["starts"])), tuple(row["ks"])) for row in rows
+        (
+            (*[plain(row.get(key)) for key in KEYS], tuple(map(micros, row["starts"])), tuple(row["ks"])),
+            tuple(map(micros, row.get("ends", ()))),
+        )
+        for row in rows
     )
 
 
@@ -203,8 +219,8 @@ def hold_equal(product: Product, given: Mapping[str, Log], said: Sequence[dict[s
             continue
         for number, run in enumerate(output()):
             batch, where = said[number]["batches"][-1]["batch_id"], f"{name}, run {number + 1}"
-            assert written(product, name, batch) == wanted(run), where
-            found[name] += wanted(run).total()
+            assert written(product, name, batch) == wanted(run, name), where
+            found[name] += wanted(run, name).total()
             if isinstance(run, Written):
                 late = Counter(
                     (each.life.source, each.life.partition, each.life.offset, *map(time, each.window))
@@ -331,7 +347,7 @@ def with_undeclared(names: Sequence[str], **sources: Source) -> dict[str, Log]:
 
 
 def written_by(given: Mapping[str, Log], name: str) -> int:
-    return min(9, sum(wanted(run).total() for run in outputs(given, None)[name]()))
+    return min(9, sum(wanted(run, name).total() for run in outputs(given, None)[name]()))
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from samples import WhileClosing, at, drawn, feed
-from test_joins import TUMBLING, A, counted, dense
+from test_joins import ENDS, TUMBLING, A, counted, dense, ended
 from test_streams import Logs, hold_replayed, hold_runs, hold_start, of_all_runs, payload
 
 from oracle import SECOND, Obj, Row, Run, Source
@@ -38,6 +38,12 @@ CONFIGURED: dict[str, dict[str, Any]] = {
         "lifetime": {"until": "next", "at_most": "2s"},
         "select": {"k": "k"},
     },
+    "ended": {
+        "from": "rates_now",
+        "where": "_end_time < _system_timestamp + INTERVAL 5 SECONDS",
+        "select": {"k": "k", "x": "unix_micros(_end_time)"},
+        "publish": True,
+    },
     "shifted": {"from": "rates_now", "shift": "-1s"},
     "twice": {"from": "shifted", "lifetime": {"until": "next", "at_most": "3s"}, "publish": True},
     "counts": {"from": "a", "preceding": {"within": "3s", "select": {"c": "count(*)"}}},
@@ -47,7 +53,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "as_of_left": {"join": ["a", "rates_now"], "how": "left", "on": ["k"], "select": AS_OF},
     "unrated": {"join": ["any_next", "rates_now"], "how": "anti", "on": ["k"], "select": {"k": "any_next.k"}},
     "per_two": {"from": "as_of", "tumbling": "2s", "group_by": ["k"], **N},
-    "sized": {"from": "rates_now", "hopping": {"size": "6s", "hop": "2s"}, "group_by": ["k"], **N},
+    "sized": {"from": "rates_now", "hopping": {"size": "6s", "hop": "2s"}, "group_by": ["k"], "select": ENDS},
     "seldom": {"from": "any_next", "hopping": {"size": "1s", "hop": "3s"}, **N},
     "visits": {"from": "rates_now", "session": {"gap": "1s", "max_duration": "6s"}, "group_by": ["k"], **N},
     "both": {"union": ["rates_now", "any_next"]},
@@ -67,6 +73,12 @@ BY_KEY = Next(key, MOST)
 STEPS = {
     "rates_now": Step(("b",), following=BY_KEY, publish=True),
     "any_next": Step(("a",), lambda item: item.payload["k"] is not None, following=Next(lambda _: 0, 2 * SECOND)),
+    "ended": Step(
+        ("rates_now",),
+        lambda item: item.end < item.start + 5 * SECOND,
+        lambda item: {"k": key(item), "x": item.end},
+        publish=True,
+    ),
     "shifted": Step(("rates_now",), shift=-SECOND),
     "twice": Step(("shifted",), following=Next(lambda _: 0, 3 * SECOND), publish=True),
     "counts": Step(("a",), preceding=Preceding(3 * SECOND, lambda _, before: {"c": len(before)})),
@@ -78,7 +90,7 @@ STEPS = {
     "as_of_left": Step(("a", "rates_now"), join=Join(("k",), paired, how="left")),
     "unrated": Step(("any_next", "rates_now"), join=Join(("k",), lambda left, _: {"k": key(left)}, how="anti")),
     "per_two": Step(("as_of",), window=TUMBLING),
-    "sized": Step(("rates_now",), window=Window(6 * SECOND, 2 * SECOND, group_by=("k",), aggregate=counted)),
+    "sized": Step(("rates_now",), window=Window(6 * SECOND, 2 * SECOND, group_by=("k",), aggregate=ended)),
     "seldom": Step(("any_next",), window=Window(SECOND, 3 * SECOND, aggregate=counted)),
     "visits": Step(
         ("rates_now",), measured=Measured(session=(SECOND, 6 * SECOND), group_by=("k",), aggregate=counted)
@@ -112,7 +124,7 @@ def hold_equal(product: Product, logs_: Logs, said: Sequence[dict[str, Any]], **
     return found
 
 
-FEW = ("rates_now", "any_next", "unrated", "seldom")
+FEW = ("rates_now", "any_next", "ended", "sized", "unrated", "seldom")
 
 
 @pytest.mark.usefixtures("quick")

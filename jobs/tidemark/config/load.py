@@ -29,6 +29,7 @@ from tidemark.config.rules.rows_before import preceding_errors
 from tidemark.config.rules.several_windows import Places, plain_steps, written
 from tidemark.config.rules.sources import Source, pipeline_errors, pipeline_warnings, source_errors, source_warnings
 from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
+from tidemark.config.rules.unknown_ends import unknown_end_errors
 from tidemark.config.secrets import Taken, said
 from tidemark.errors import ConfigError, Problem
 
@@ -112,7 +113,7 @@ def _warnings(
 
 def _errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
     yield from (*structure_errors(streams), *join_errors(streams), *preceding_errors(streams))
-    yield from (*next_row_errors(streams), *expression_errors(streams))
+    yield from (*next_row_errors(streams), *unknown_end_errors(streams), *expression_errors(streams))
     yield from import_errors(streams.sources, streams.bad)
 
 

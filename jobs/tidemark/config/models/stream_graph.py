@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidemark.config.models.group_by import GroupColumn
 from tidemark.config.models.pipeline import PipelineSpec
+from tidemark.config.models.sources import SourceSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.expressions import plain_type
 from tidemark.config.sql.join_sides import Sides
@@ -98,6 +99,23 @@ def has_open_ends(streams: Mapping[str, StreamSpec], name: str) -> bool:
     below = [streams[each] for each in step.inputs if each in streams]
     own = step.gapped or step.until_next is not None
     return own or any(not each.windowed and has_open_ends(streams, each.name) for each in below)
+
+
+def later_ends(streams: Mapping[str, StreamSpec], sources: Mapping[str, SourceSpec]) -> set[str]:
+    """Sources and streams with rows whose end a later row gives: an end edge, a pair after a gap, or the next row."""
+    found = {name for name, source in sources.items() if source.lifetimes.edges}
+    for name in walked(streams)[0]:
+        step = streams[name]
+        own = step.gapped or step.until_next is not None
+        kept = not step.windowed and step.lasts is None and step.until is None
+        if own or (kept and not found.isdisjoint(step.inputs)):
+            found.add(name)
+    return found
+
+
+def sees_later_ends(spec: PipelineSpec, step: StreamSpec) -> bool:
+    """True if the rows that a step's aggregates see may have an end that a later row gives."""
+    return step.lasts is None and not later_ends(spec.streams, spec.sources).isdisjoint(step.inputs)
 
 
 def has_windows(streams: Mapping[str, StreamSpec], name: str) -> bool:

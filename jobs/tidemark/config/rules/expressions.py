@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tidemark.config.files.yaml import KeyFinding
-from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, StreamColumn, sides_of, sources_below
+from tidemark.config.models.stream_graph import ROW_COLUMNS, Columns, StreamColumn, sides_of
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.streams import CheckedStreams, Stream
 from tidemark.config.sql.expressions import expression_findings, plain_type, time_findings
@@ -22,7 +22,7 @@ def expression_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
         row = sides_of(stream.spec, streams.columns) if stream.spec.join else _row(before, stream.spec)
         found = (*_where(stream, row), *_except(stream, before), *_group_by(stream, before, row))
         row = sides_of(stream.spec, streams.columns, selecting=True) if stream.spec.join else row
-        found = (*found, *_until(stream, row, streams), *_select(stream, _with_groups(row, stream.spec)))
+        found = (*found, *_until(stream, row), *_select(stream, _with_groups(row, stream.spec)))
         for path, message in found:
             yield ("streams", name, *path), message
 
@@ -99,15 +99,11 @@ def _select(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
             yield from ((path, message) for message in _selected(stream, text, row))
 
 
-def _until(stream: Stream, row: ReadableColumns, streams: CheckedStreams) -> Iterator[KeyFinding]:
+def _until(stream: Stream, row: ReadableColumns) -> Iterator[KeyFinding]:
     until = stream.spec.until
     if until is None or not stream.sound("lifetime"):
         return
     found = _of_one_row(until.until, row, "lifetime", stream) or time_findings(until.until, row)
-    for name in sources_below(streams.specs, stream.spec.inputs[0] if stream.spec.inputs else ""):
-        edges = name in streams.sources and streams.sources[name].lifetimes.edges
-        if edges and not found and "_end_time" in until.until.lower():
-            found = [f"_end_time is not known yet while edges of {name!r} are open: write another column"]
     yield from ((("lifetime", "until"), message) for message in found)
 
 

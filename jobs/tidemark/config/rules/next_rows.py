@@ -5,25 +5,21 @@ As in `rules/sources.py`, each rule gives (key path, sentence) and is silent abo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.stream_graph import ROW_COLUMNS
-from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.joins import kept_below
 from tidemark.config.rules.streams import CheckedStreams, Stream, sources_of_rows
 from tidemark.config.sql.expressions import comparison_findings
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.core.policy import Action
 
-_END = re.compile(r"(?<!\w)_end_time(?!\w)", re.IGNORECASE)
-
 
 def next_row_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
-    """Problems of `until: next`, of sources whose rows cannot end so, and of expressions that read such ends."""
+    """Problems of `until: next`, and of sources whose rows cannot end so."""
     for name, stream in streams.streams.items():
-        for path, message in (*_of_one(stream, streams), *_ends_read(stream, streams)):
+        for path, message in _of_one(stream, streams):
             yield ("streams", name, *path), message
 
 
@@ -59,41 +55,3 @@ def _final(below: str, streams: CheckedStreams) -> Iterator[str]:
                 f"{below!r} carries rows of the source {name!r}, which adjusts violations: a start edge that was"
                 " moved is no row if its lifetime ends there, after it has ended another row; use drop"
             )
-
-
-def _ends_read(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
-    """Refuse to read an end that is not known yet, since what is computed from it would depend on the run."""
-    spec = stream.spec
-    unknown = [each for each in spec.inputs if _ends_unknown(each, streams, set())]
-    own = spec.until_next is not None and stream.sound("lifetime")
-    for path, text in _expressions(spec):
-        if _END.search(text) and (unknown or (own and path[0] == "select")):
-            of = "this step" if own else repr(unknown[0])
-            yield (
-                path,
-                f"_end_time is not known yet when a row of {of} is read, since the next row gives it: read it in the"
-                " stream's own table (publish: true)",
-            )
-
-
-def _ends_unknown(name: str, streams: CheckedStreams, seen: set[str]) -> bool:
-    """True if rows of a stream may end with a row that has not come."""
-    if name in seen or name not in streams.streams:
-        return False
-    seen.add(name)
-    spec = streams.streams[name].spec
-    if spec.windowed or spec.lasts is not None or spec.until is not None:
-        return False
-    return spec.until_next is not None or any(_ends_unknown(each, streams, seen) for each in spec.inputs)
-
-
-def _expressions(spec: StreamSpec) -> Iterator[tuple[KeyPath, str]]:
-    if spec.where is not None:
-        yield ("where",), spec.where
-    yield from ((("select", name), text) for name, text in spec.select.items())
-    yield from ((("group_by",), text) for text in spec.computed_groups.values())
-    if spec.own_ends is not None:
-        yield from ((("lifetime",), text) for text in (spec.own_ends.until, *spec.own_ends.by))
-    if spec.preceding is not None:
-        yield from ((("preceding",), text) for text in (spec.preceding.where or "true", *spec.preceding.by))
-        yield from ((("preceding", "select", name), text) for name, text in spec.preceding.select.items())

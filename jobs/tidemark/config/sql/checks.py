@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DATED = re.compile(r"[\"'](epoch|\s*[+-]?[0-9]{4,}(-[^\\]*)?)\s*[\"']", re.IGNORECASE)
 """A literal, as written, that has a year: Spark reads any other as a time of today."""
 _TYPED_LITERALS = {"timestamp", "timestamp_ntz", "timestamp_ltz", "date"}
-_PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """Errors of the parser: its own, and those that it trips over at some wrong calls, such as map() of three."""
 _ROW_ONLY = "results may depend on the row only"
 
@@ -67,7 +67,7 @@ def findings(
     )
     try:
         tree = _parsed(text)
-    except _PARSER_ERRORS as error:
+    except PARSER_ERRORS as error:
         return found or [f"{text!r} is not a Spark SQL expression{_position(error)}"]
     shape = _shape(tree, tokens) or (_stars(tree) if aggregates else _first_of(_OF_ONE_ROW, tree))
     if shape:

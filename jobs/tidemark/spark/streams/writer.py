@@ -180,8 +180,7 @@ class Outputs:
         if due.starts is not None:
             end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)
-        types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
-        found = windows.aggregated(counted, step, window, types, alone=self.alone)
+        found = windows.aggregated(counted, self.spec, step, window, alone=self.alone)
         own = ["_window_start", "_window_end", *step.parts]
         rest = [quoted(name) for name in found.columns if name not in own]
         bounds = [within_years(name) for name in own[:2]]
