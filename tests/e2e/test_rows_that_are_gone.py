@@ -20,6 +20,7 @@ SOURCE = oracle.Source(late=(60 * S, "adjust"), partitions=("0",), landing_delay
 STARTED = dataclasses.replace(SOURCE, start=BASE + 2 * DAY)
 MINUTES = {"m": {"from": "s", "tumbling": "1m", "select": {"n": "count(*)"}}}
 DAYS = {"w": {"from": "s", "tumbling": "3d", "select": {"n": "count(*)"}}}
+HOURS = {"h": {"from": "s", "tumbling": "1h", "select": {"n": "count(*)"}}}
 VISITS = {"v": {"from": "s", "session": {"gap": "1h"}, "select": {"n": "count(*)"}}}
 
 
@@ -81,3 +82,23 @@ def test_streams_of_a_later_start_never_lack_rows_before_it(tmp_path: Path) -> N
     built = product.pipeline().backfill(begin, from_landing=True)
     product.version = built["version"]
     assert windows(product, "m") == {3: 9, 6: 9}
+
+
+def test_a_new_stream_over_intervals_is_refused_if_start_has_left_some_out(tmp_path: Path) -> None:
+    lasting = dataclasses.replace(STARTED, interval=True)
+    runs = tuple(map(week_long, RUNS[:5]))
+    product = fed(tmp_path, lasting, runs[:4])
+    assert len(product.events("s")) == 6, "intervals of the first two days are left out, though they last for a week"
+    with pytest.raises(ConfigError, match=r"streams\.h: .* may last until now, and are in no table") as caught:
+        go_on(product, runs[4:], streams=HOURS)
+    assert "--from-landing" in (caught.value.hint or "")
+    built = product.pipeline().backfill("2026-01-03T00:00:00Z", from_landing=True)
+    product.version = built["version"]
+    assert {row["n"] for row in product.table("streams/h")} == {9}
+
+
+def week_long(run: oracle.Run) -> oracle.Run:
+    """A run whose rows last for a week."""
+    (landed,) = run.objects
+    rows = tuple(dataclasses.replace(row, end=(row.event or 0) + 7 * DAY) for row in landed.rows)
+    return dataclasses.replace(run, objects=(dataclasses.replace(landed, rows=rows),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.models.pipeline import RetentionSpec
 from tidemark.config.models.stream_graph import has_long_sessions, sources_below, unbounded
 from tidemark.core.advance import read_from
-from tidemark.core.times import DAY, format_time
+from tidemark.core.times import DAY, MAX_TIME, format_time
 from tidemark.core.watermarks import Combined, latest
 from tidemark.errors import ConfigError, Problem
 from tidemark.ledger.ledger import Ledger
@@ -76,7 +76,9 @@ class KeptRows:
         """Time up to which rows of a source that are in no table may end; None: all are there."""
         rules, life = rules_of(self.spec)[source], self.spec.sources[source].longest
         skipped, deleted, ahead = self.skipped_before(source), self.deleted_before(source), rules.ahead
-        left_out = None if skipped is None or ahead is None else skipped + ahead + rules.remembers + (life or 1) - 1
+        left_out = None if skipped is None or ahead is None else skipped + ahead + rules.remembers - 1
+        if left_out is not None:
+            left_out = MAX_TIME if life is None else left_out + life
         if deleted is None:
             return left_out
         arrived = None if ahead is None or life is None else deleted + ahead + life - 1
@@ -118,18 +120,16 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
     first = ledger.last().next_batch_id
     prior = ledger.before(first)
     new = [] if prior is None else [name for name in spec.streams if name not in prior.streams]
-    endless = [name for name in new if unbounded(spec.streams, name) or has_long_sessions(spec.streams, name)]
+    endless = [step.name for step in StreamProgress(spec).steps if step.name in new and step.endless]
     if prior is None or not endless:
         return
     since = KeptRows(ledger, first, spec).rows_since(prior.combined, prior.streams)
-    below = {name: [each for each in sources_below(spec.streams, name) if each in since] for name in endless}
+    below = {name: list(_missed(spec, name, since)) for name in endless}
     problems = [
         Problem(
             str(spec.path),
             f"streams.{name}",
-            f"a new stream that depends on rows of any age, but rows of the source {sources[0]!r} up to"
-            f" {format_time(since[sources[0]])} are in no table, since start or retention left them out: set at_most"
-            " or max_duration",
+            f"a new stream that depends on rows of any age, but {_said(sources[0], since[sources[0]])}",
         )
         for name, sources in below.items()
         if sources
@@ -138,6 +138,26 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
         raise ConfigError(
             problems, hint=f"or read landing again: tidemark backfill {spec.path} --from T0 --from-landing"
         )
+
+
+def _missed(spec: PipelineSpec, name: str, since: Mapping[str, int]) -> Iterator[str]:
+    """Sources with rows in no table that a stream over rows or sessions without a bound cannot do without.
+
+    Retention keeps rows of a source that have not ended: only those that `start` left out may.
+    """
+    any_age = unbounded(spec.streams, name) or has_long_sessions(spec.streams, name)
+    for each in sources_below(spec.streams, name):
+        if each in since and (any_age or since[each] == MAX_TIME):
+            yield each
+
+
+def _said(source: str, until: int) -> str:
+    if until == MAX_TIME:
+        return f"rows of the source {source!r} that start left out may last until now, and are in no table"
+    return (
+        f"rows of the source {source!r} up to {format_time(until)} are in no table, since start or retention left"
+        " them out: set at_most or max_duration"
+    )
 
 
 def _retention(configuration: str) -> int | None:
