@@ -18,7 +18,7 @@ from tidemark.core.policy import Action, Fate, Policy, Tolerance
 from tidemark.core.times import DAY, HOUR, MINUTE
 from tidemark.report.page.build import build
 from tidemark.report.page.charts.fates import adjusted_and_dropped, over_time
-from tidemark.report.page.charts.runs import letters_picture
+from tidemark.report.page.charts.runs import letters_picture, quality_picture
 from tidemark.report.page.charts.vega import COLOURS, HOVER, NARROW, WIDE, Picture, count_axis, time_axis, values
 from tidemark.report.page.charts.watermark import Frame, watermark_picture
 from tidemark.report.page.data.answers import Answers
@@ -252,6 +252,37 @@ def test_the_name_of_a_limit_is_not_where_that_of_the_watermark_is() -> None:
     *limits, mark = [layer["data"]["values"][0]["arrival"] for layer in texts]
     assert len(limits) == 2
     assert min(abs(limit - mark) for limit in limits) > 4 * HOUR / 1000
+
+
+def test_the_name_of_a_limit_is_where_it_covers_no_row() -> None:
+    """Half an hour late for hours, just below the late limit."""
+    policy = Policy(None, Tolerance(MINUTE, Action.DROP), Tolerance(0, Action.ADJUST))
+    late = [at * MINUTE for at in range(200, 1_200, 4)]
+    points = tuple(Point(("0", None), n, Fate.DROPPED, at, at - 30 * MINUTE, None, 0) for n, at in enumerate(late))
+    ends = tuple(Point(("0", None), n, Fate.ON_TIME, at, at, at, at) for n, at in enumerate((0, DAY), len(late)))
+    picture = watermark_picture("readings", Stretch((*points, *ends), False, policy))
+    assert picture is not None
+    (label,) = [each for each in picture.spec(WIDE)["layer"] if each["mark"].get("text") == "late limit"]
+    at = label["data"]["values"][0]["arrival"] * 1000
+    assert not 200 * MINUTE - 2 * HOUR < at < 1_200 * MINUTE
+
+
+def test_narrow_pictures_tell_checks_apart() -> None:
+    names = (
+        "dropped_share",
+        "system_timestamp_is_null_where_dropped",
+        "system_timestamp_is_event_time_where_on_time",
+    )
+    checks = [
+        {"table": table, "expectation": name, "run_id": "r", "success": True, "observed": None, "limit": None}
+        for table, name in [("events/readings", each) for each in names] + [("watermarks", "dropped_share")]
+    ]
+    picture = quality_picture(checks)
+    assert picture is not None
+    shown = picture.spec(NARROW)["encoding"]["y"]["sort"]
+    assert shown[0] == "dropped_share"
+    assert len(set(shown)) == 4
+    assert shown[1].endswith("e_dropped")
 
 
 def test_a_bar_of_moved_rows_says_what_it_counts() -> None:

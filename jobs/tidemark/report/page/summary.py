@@ -20,15 +20,16 @@ _MOST_CAUSES = 3
 _NAMED = 5
 """Most partitions in a sentence."""
 _LOOKED = {
-    "LandedTooLate": "rows landed after their partition was taken to be idle: landing_delay is too small",
-    "ListedLate": "objects landed with a time that an earlier run had passed",
-    "ObjectTooOld": "objects were older than max_object_age and were left",
-    "ObjectChanged": "objects changed after they were taken, and were not read again",
-    "LandedAfterClose": "objects landed after their source was closed, and were left",
-    "ObjectWithoutRows": "objects gave no rows, although something is in them",
-    "EdgeLeftOpen": "end edges were dropped, so their lifetimes wait for a later one",
-    "InputPartitionNotProgressing": "times a partition was idle for longer than its late tolerance",
+    "LandedTooLate": ("row", "landed after the partition was taken to be idle: landing_delay is too small"),
+    "ListedLate": ("object", "landed with a time that an earlier run had passed"),
+    "ObjectTooOld": ("object", "had passed max_object_age and stayed behind"),
+    "ObjectChanged": ("object", "changed after a run had taken what was there, which is all that counts"),
+    "LandedAfterClose": ("object", "landed after the source was closed and stayed behind"),
+    "ObjectWithoutRows": ("object", "gave no rows, although something is inside"),
+    "EdgeLeftOpen": ("dropped end edge", "left a lifetime open, which waits for a later one"),
+    "InputPartitionNotProgressing": ("time", "a partition was idle for longer than its late tolerance"),
 }
+"""By kind of finding, what is counted and what it did."""
 
 
 def title(answers: Answers) -> str:
@@ -149,7 +150,8 @@ def _look(answers: Answers) -> Iterator[str]:
     for finding in answers.findings:
         if finding["type"] in _LOOKED:
             where = f"{finding['type']}, source {finding['source']}"
-            yield f"{where}: {finding['n']:,} {_LOOKED[finding['type']]}."
+            thing, done = _LOOKED[finding["type"]]
+            yield f"{where}: {counted(finding['n'], thing)} {done}."
     for source in status["sources"]:
         yield from (f"Source {source['source']}: {each}." for each in source["attention"])
 

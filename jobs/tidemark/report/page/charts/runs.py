@@ -29,6 +29,8 @@ from tidemark.report.words import counted, duration, moment, span
 MOST_IDLE = 20
 """Most partitions in the chart of idle ones; those idle most often come first."""
 
+_NARROW, _LETTERS = 500, 21
+"""Width of a chart, in pixels, below which its labels have at most so many letters."""
 _LINES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _HUES = ("var(--water)", "var(--adjusted)", "var(--dropped)", "var(--on-time)", "var(--quarantined)", "var(--ink)")
 
@@ -153,7 +155,7 @@ def letters_picture(letters: DeadLetters) -> Picture | None:
     bars, step = letters.bars, letters.step
     caption = (
         f"Rows that came when their window was closed, by the start of that window, {duration(step)} a bar. "
-        f"{letters.letters:,} times a row was late for one of {letters.windows:,} windows."
+        f"{counted(letters.letters, 'time')} a row was late for one of {counted(letters.windows, 'window')}."
     )
     alternative = f"Bars of {letters.letters:,} dead letters from {moment(min(bars))} to {moment(max(bars) + step)}."
     return Picture(
@@ -212,12 +214,23 @@ def quality_picture(checks: Sequence[Row], most: int = 20) -> Picture | None:
         f"{counted(len(checks), 'check')} in {counted(len(runs), 'run')}, oldest on the left: {failed:,} failed."
     )
     if len(names) > len(shown):
-        caption += f" {len(names) - len(shown):,} more expectations are in the table."
+        left = len(names) - len(shown)
+        caption += f" {counted(left, 'more expectation')} {'is' if left == 1 else 'are'} in the table."
     return Picture("Quality over time", caption, caption, lambda width: _quality(rows, shown, width))
 
 
 def _expectation(check: Mapping[str, Any]) -> str:
     return f"{check['table']}: {check['expectation']}"
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """Return labels for a narrow chart: expectations, both ends of long ones, with the table where two are alike."""
+    found: dict[str, str] = {}
+    for name in names:
+        table, _, expectation = name.partition(": ")
+        short = expectation if len(expectation) <= _LETTERS else f"{expectation[:9]}…{expectation[-11:]}"
+        found[name] = short if short not in found.values() else f"{table}: {expectation}"
+    return found
 
 
 def _seen(check: Row) -> str:
@@ -231,7 +244,9 @@ def _held(check: Row) -> str:
 
 
 def _quality(rows: Sequence[dict[str, Any]], shown: Sequence[str], width: int) -> Spec:
-    y, room = name_axis(shown, width)
+    labels = _labels(shown) if width < _NARROW else {name: name for name in shown}
+    rows = [row | {"name": labels[row["name"]]} for row in rows]
+    y, room = name_axis(list(labels.values()), width)
     states, legend = ["held", "failed"], {"title": None}
     colour = {"domain": states, "range": ["var(--on-time)", "var(--dropped)"]}
     shape = {"domain": states, "range": ["circle", "cross"]}

@@ -137,7 +137,7 @@ def unit_of(micros: int) -> tuple[int, str]:
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
     """Return the axis of names from top to bottom, in this order, and the width of its labels in pixels. The width
     has a margin, since a page's font may be a little wider than expected."""
-    limit = 320 if width > 500 else 110
+    limit = 320 if width > 500 else 130
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
     return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room

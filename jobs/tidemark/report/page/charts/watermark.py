@@ -23,7 +23,7 @@ from tidemark.report.page.charts.vega import (
     values,
     words,
 )
-from tidemark.report.page.data.stretch import Key, Mark, Point, Stretch
+from tidemark.report.page.data.stretch import Key, Mark, Point, Stretch, named
 from tidemark.report.words import away, duration, moment
 
 _HEIGHT = 330
@@ -50,12 +50,6 @@ def _of(stretch: Stretch) -> str:
     if stretch.whole or not stretch.keys:
         return ""
     return f", {named(stretch.keys[0])}"
-
-
-def named(key: Key) -> str:
-    """Return a partition, or one of its substreams, as a title names it."""
-    partition, substream = key
-    return f"partition {partition}" if substream is None else f"partition {partition}, substream {substream}"
 
 
 def _caption(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
@@ -146,11 +140,12 @@ def _spec(stretch: Stretch, points: Sequence[Point], frame: Frame, width: int) -
     }
     y = {
         "type": "temporal",
-        "axis": time_axis(frame.low, frame.high, 480, f"event time (UTC), {_days(frame.low, frame.high)}"),
+        "axis": time_axis(frame.low, frame.high, 480, f"event time (UTC), {_days(frame.low, frame.high)}")
+        | {"titlePadding": 11},
         "scale": {"type": "utc", "domain": [millis(frame.low), millis(frame.high)], "nice": False},
     }
-    layers = [*_band(stretch, frame, x, y), *_watermarks(stretch, x, y), *_rows(points, x, y)]
-    return {"width": width - 75, "height": _HEIGHT, "layer": layers}
+    layers = [*_band(stretch, points, frame, x, y), *_watermarks(stretch, x, y), *_rows(points, x, y)]
+    return {"width": width - 83, "height": _HEIGHT, "layer": layers}
 
 
 def _days(first: int, last: int) -> str:
@@ -158,7 +153,7 @@ def _days(first: int, last: int) -> str:
     return days[0] if days[0] == days[1] else " to ".join(days)
 
 
-def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
+def _band(stretch: Stretch, points: Sequence[Point], frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
     """Yield the band where rows are neither early nor late, the limits that are on, and the diagonal."""
     ends = (frame.left, frame.right)
     diagonal = [{"arrival": millis(at), "time": millis(at)} for at in ends]
@@ -180,25 +175,35 @@ def _band(stretch: Stretch, frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
         if tolerance is not None:
             limit = [{"arrival": millis(at), "time": millis(at + sign * tolerance.micros)} for at in ends]
             yield _line(limit, x, y, {"color": FAINT, "strokeDash": [5, 4], "strokeWidth": 1.3})
-            yield from _label(frame, sign * tolerance.micros, name, taken, x, y)
+            at = _room(frame, sign * tolerance.micros, taken, points)
+            if at is not None:
+                yield _label(at, sign * tolerance.micros, name, x, y)
 
 
-def _label(frame: Frame, away: int, name: str, taken: Sequence[int], x: Spec, y: Spec) -> Iterator[Spec]:
-    """Yield the name of a limit, on its outer side and pointing away from it, where the limit is inside the chart;
-    not at the arrivals that labels of watermarks have taken, if there is room elsewhere."""
+def _room(frame: Frame, away: int, taken: Sequence[int], points: Sequence[Point]) -> int | None:
+    """Return the arrival at which the label of a limit covers fewest rows, and if possible no label of a watermark;
+    None if too little of the limit is inside the chart."""
     first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
     if last - first < (frame.right - frame.left) // 4:
-        return
-    above = away > 0
-    places = [first + (last - first) * part // 8 for part in (4, 2, 6, 1)]
+        return None
+    places = [first + (last - first) * part // 12 for part in (6, 5, 7, 4, 8, 3, 9, 2, 10, 1)]
     room = (frame.right - frame.left) // 5
-    at = next((each for each in places if all(abs(each - other) > room for other in taken)), places[0])
-    side = (
-        {"align": "right", "baseline": "bottom", "dy": -3} if above else {"align": "left", "baseline": "top", "dy": 4}
-    )
+    free = [each for each in places if all(abs(each - other) > room for other in taken)] or places
+    wide, high = (frame.right - frame.left) // 8, (frame.high - frame.low) // 14
+
+    def covered(at: int) -> int:
+        left, low = (at - wide, at + away) if away > 0 else (at, at + away - high)
+        return sum(left <= (p.arrival or 0) <= left + wide and low <= (p.event or 0) <= low + high for p in points)
+
+    return min(free, key=covered)
+
+
+def _label(at: int, away: int, name: str, x: Spec, y: Spec) -> Spec:
+    """Return the name of a limit, on its outer side and pointing away from it."""
+    above, below = {"align": "right", "baseline": "bottom", "dy": -3}, {"align": "left", "baseline": "top", "dy": 4}
     where = [{"arrival": millis(at), "time": millis(at + away)}]
-    text = {"type": "text", "text": name, "color": INK, "clip": True} | side
-    yield {"data": values(where), "mark": text, "encoding": {"x": x, "y": {"field": "time"} | y}}
+    text = {"type": "text", "text": name, "color": INK, "clip": True} | (above if away > 0 else below)
+    return {"data": values(where), "mark": text, "encoding": {"x": x, "y": {"field": "time"} | y}}
 
 
 def _line(rows: Sequence[dict[str, float]], x: Spec, y: Spec, style: Spec) -> Spec:

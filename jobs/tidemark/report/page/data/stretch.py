@@ -99,6 +99,12 @@ class Stretch:
         return not self.punctuated and not self.mixed and self.policy.out_of_order.action is not Action.KEEP
 
 
+def named(key: Key) -> str:
+    """Return a partition, or one of its substreams, as a title names it."""
+    partition, substream = key
+    return f"partition {partition}" if substream is None else f"partition {partition}, substream {substream}"
+
+
 def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime, cause: Cause | None = None) -> Stretch | None:
     """Read the whole log if it is short; else the stretch in which a cause begins, without one that around the newest
     row that a policy acted on, of one partition or substream alone. None: there is no row, or arrival is the event
