@@ -123,6 +123,18 @@ class Together:
         return load_pipeline(path, {}).spec
 
 
+def written(spark: SparkSession, product: Product, made: Generated) -> dict[str, Rows]:
+    """The rows that runs have written to each table of a pipeline."""
+    found = {}
+    for table in made.tables:
+        place = product.pipeline().ledger.folder / table.name
+        if place.exists():
+            rows = spark.read.format("delta").load(str(place))
+            rows = rows.select(_as_json(rows).alias("row"))
+            found[table.name] = Counter(_text(json.loads(row["row"])) for row in rows.toArrow().to_pylist())
+    return {name: rows for name, rows in found.items() if rows}
+
+
 _LEFT_OUT = ("_batch_id", "_source", "_event_time", "_watermark", "p", "e", "a", "t", "v")
 _SHOWN = {
     "_window_start": "_s", "_window_end": "_e", "_system_timestamp": "_s", "_end_time": "_e", "_partition": "_p",

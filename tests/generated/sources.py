@@ -63,9 +63,9 @@ def _fitted(kind: str, run: Run) -> Run:
     return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
 
 
-def judged(folder: Path, landing: Landing) -> Product:
-    """A pipeline that has taken all objects and is closed."""
-    product = Product(folder, {name: source for name, (source, _) in landing.logs.items()})
+def judged(folder: Path, landing: Landing, **settings: Any) -> Product:
+    """A pipeline with these settings that has taken all objects, run by run, and is closed."""
+    product = Product(folder, {name: source for name, (source, _) in landing.logs.items()}, settings)
     product.write(**{name: _keys(landing, name) for name in landing.logs})
     runs = next(iter(landing.logs.values()))[1]
     for number, run in enumerate(runs):
