@@ -33,7 +33,8 @@ class Stream:
     """A source or a stream that a pipeline may read. `kept`: rows may be behind their own watermark; `open`: a
     lifetime may have no end; `keyed`: the only source below, if it has substreams; `single`: one source is below;
     `by`: how windows below are divided; `hidden`: columns that no generated expression reads;
-    `moved`: edges below may turn out to be no rows; `below`: operators on the way from its sources."""
+    `moved`: edges below may turn out to be no rows; `later`: a later row gives ends; `below`: operators on the way
+    from its sources."""
 
     columns: Mapping[str, str]
     kept: bool = False
@@ -43,6 +44,7 @@ class Stream:
     by: str | None = None
     hidden: tuple[str, ...] = ()
     moved: bool = False
+    later: bool = False
     below: frozenset[str] = frozenset()
 
 
@@ -132,6 +134,7 @@ class Author:
             name, keys, f"SELECT {', '.join([*system, *payload])} FROM {below} WHERE {where}",
             replace(
                 stream, columns=types, open=open_, hidden=stream.hidden if keys.get("select", "*") == "*" else (),
+                later=stream.later and operator != "lifetime",
                 below=stream.below | {operator},
             ),
         )  # fmt: skip
@@ -152,7 +155,8 @@ class Author:
         rows = f"SELECT {', '.join([*system, *stream.columns])} FROM {below}"
         query = f"SELECT * FROM ({rows}) WHERE _e IS NULL OR _e > _s"
         passed = stream.below | {"until"}
-        self._add(name, {"from": below, "lifetime": until}, query, replace(stream, open=most is None, below=passed))
+        ended = replace(stream, open=most is None, later=False, below=passed)
+        self._add(name, {"from": below, "lifetime": until}, query, ended)
         self._publish(name)
 
     def _until_next(self, name: str, below: str) -> None:
@@ -169,7 +173,7 @@ class Author:
         passed = stream.below | {"until_next"}
         self._add(
             name, {"from": below, "lifetime": until}, query,
-            replace(stream, open=most is None, single=False, below=passed),
+            replace(stream, open=most is None, single=False, later=True, below=passed),
         )  # fmt: skip
         self._publish(name)
 
@@ -235,7 +239,8 @@ class Author:
         kept, open_ = any(each.kept for each in streams), any(each.open for each in streams)
         passed = frozenset({"union"}).union(*[each.below for each in streams])
         hidden, moved = streams[0].hidden, any(each.moved for each in streams)
-        stream = Stream(columns, kept, open_, False, hidden=hidden, moved=moved, below=passed)
+        later = any(each.later for each in streams)
+        stream = Stream(columns, kept, open_, False, hidden=hidden, moved=moved, later=later, below=passed)
         self._add(name, {"union": inputs}, query, stream)
         self._publish(name)
 
@@ -265,7 +270,9 @@ class Author:
         open_ = all(self.known[side].open for side in (sides if how == "inner" else sides[:1]))
         passed = frozenset({"join"}).union(*[self.known[side].below for side in sides])
         moved = any(self.known[side].moved for side in sides)
-        self._add(name, keys, query, Stream(types, open=open_, single=False, moved=moved, below=passed))
+        later = how != "inner" or any(self.known[side].later for side in sides)
+        stream = Stream(types, open=open_, single=False, moved=moved, later=later, below=passed)
+        self._add(name, keys, query, stream)
         shown = ", ".join(["_s", "_e", "_p", "_f", *types])
         self.done.tables.append(Table(f"streams/{name}", f"SELECT {shown} FROM {name}"))
 
@@ -314,6 +321,11 @@ class Author:
             **{as_: each.gives for as_, (each, _) in chosen.items()},
         }
         values = [f"{each.duck.format(c=of)} AS {as_}" for as_, (each, of) in chosen.items()]
+        if self.dice.random() < 0.3:
+            ends = f"{name}e"
+            keys["select"][ends], types[ends] = "count(_end_time)", "BIGINT"
+            unseen = stream.later and operator != "sliding"  # which gives rows another end
+            values.append(f"count(*) FILTER (_e < _we) AS {ends}" if unseen else f"count(_e) AS {ends}")
         keyed, by = bool(parts) and stream.keyed, keys.get("partition_by")
         counted = Stream(types, single=bool(parts), keyed=keyed, by=by, below=passed)
         bounds = self._fixed if fixed else self._data_driven

@@ -50,6 +50,7 @@ def streams_of(landing: Landing) -> dict[str, Stream]:
             keyed=own_time and source.over,
             hidden=(("v",) if source.interval else ()) if tolerant else ("t", "v"),
             moved=shape_of(source) == "edge" and source.violations == "adjust",
+            later=shape_of(source) == "edge",
         )
     return found
 
