@@ -521,12 +521,11 @@ class _Streams:
         rows = []
         for key in ready:
             groups: dict[tuple[Any, ...], list[Item]] = {}
-            for item in state.counted.pop(key):
+            for item in (replace(each, end=min(each.end, key[1][1])) for each in state.counted.pop(key)):
                 values = {**item.payload, **window.computed(item)}
                 groups.setdefault(tuple(values[column] for column in window.group_by), []).append(item)
             for group, members in groups.items():
-                clipped = (replace(item, end=min(item.end, key[1][1])) for item in members)
-                ordered = sorted(clipped, key=lambda item: item.sort_key)
+                ordered = sorted(members, key=lambda item: item.sort_key)
                 payload = dict(zip(window.group_by, group, strict=True)) | dict(window.aggregate(ordered))
                 rows.append(_window_row(name, part, key[1], group, payload))
         return rows

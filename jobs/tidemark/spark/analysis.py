@@ -137,8 +137,9 @@ def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -
 
 
 def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame:
+    types = {column.name.lower(): column.type for column in columns_of(spec, step.inputs[0]) or ()}
     counted = rows.withColumn(WINDOW, F.lit(0).cast("long"))
-    found = windows.aggregated(counted, spec, step, step.fixed, alone=True)
+    found = windows.aggregated(counted, step, step.fixed, types, alone=True)
     given = {"_system_timestamp": F.col("_window_start"), "_end_time": F.col("_window_end")}
     rest = [name for name in stream_rows.SYSTEM if name not in (*found.columns, *given)]
     return _of_stream(found.withColumns(given | {name: F.lit(None).cast(stream_rows.kind_of(name)) for name in rest}))

@@ -6,14 +6,12 @@ closed already, are computed as numbers: rows are repeated only for the windows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidemark.config import PipelineSpec
-from tidemark.config.models.stream_graph import columns_of, sees_later_ends
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.aggregates import order_sensitive
 from tidemark.core.windows import NumberedWindows
@@ -92,11 +90,20 @@ def bounded(rows: DataFrame, window: NumberedWindows) -> DataFrame:
     return rows.withColumns({"_window_start": start_of(window), "_window_end": end_of(window)})
 
 
+def with_known_ends(rows: DataFrame, window: NumberedWindows | None) -> DataFrame:
+    """Rows without ends that their window does not reach, since another run may not know these yet.
+
+    Without `window`, rows have the bounds of theirs already.
+    """
+    end, bound = F.col("_end_time"), F.col("_window_end") if window is None else end_of(window)
+    return rows.withColumn("_end_time", F.when(end < bound, end))
+
+
 def aggregated(
     rows: DataFrame,
-    spec: PipelineSpec,
     step: StreamSpec,
     window: NumberedWindows | None,
+    types: dict[str, str | None],
     *,
     alone: bool = False,
 ) -> DataFrame:
@@ -104,19 +111,13 @@ def aggregated(
 
     Without `window`, rows have the bounds of theirs already. Aggregates that depend on the order of rows see them in
     the order of the sort key, each group in one task: so their bits do not depend on the partitioning of rows. The
-    others are computed where the rows are. `alone`: one task has all rows already. An end that a later row gives is
-    null to aggregates unless it lies before the window's: another run may not know it yet.
+    others are computed where the rows are. `alone`: one task has all rows already.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
-    later = _reads(step, ("_end_time",)) and sees_later_ends(spec, step)
-    read = window is None or later or _reads(step, _BOUNDS)
+    read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
     rows = bounded(rows, window) if window is not None and read else rows
-    if later:
-        end = F.col("_end_time")
-        rows = rows.withColumn("_end_time", F.when(end < F.col("_window_end"), end))
     grouped = [quoted(name) for name in (*keys, *(_BOUNDS if read else ()))]
     whose = WINDOW if window is not None else _BOUNDS[0]
-    types = {column.name.lower(): column.type for column in columns_of(spec, step.inputs[0]) or ()}
     if any(order_sensitive(text, types) for text in step.select.values()):
         rows, floats = _with_equal_groups(rows, step)
         found = _in_order(rows, step, grouped, whose, () if alone else tuple(map(quoted, keys)), floats)
@@ -125,10 +126,6 @@ def aggregated(
     selected = [fit(found.schema[name].dataType, quoted(name)).alias(name) for name in step.select]
     found = found if window is None else bounded(found, window)
     return found.select(*_BOUNDS, *step.parts, *map(quoted, step.group_by), *selected)
-
-
-def _reads(step: StreamSpec, names: Sequence[str]) -> bool:
-    return any(name in text.lower() for name in names for text in step.select.values())
 
 
 def _with_equal_groups(rows: DataFrame, step: StreamSpec) -> tuple[DataFrame, bool]:

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import PipelineSpec
-from tidemark.config.models.stream_graph import columns_of
+from tidemark.config.models.stream_graph import columns_of, sees_later_ends
 from tidemark.core.batch_result import NEWEST, TableDigest
 from tidemark.core.stream_output import Due
 from tidemark.core.windows import NumberedWindows
@@ -180,7 +180,9 @@ class Outputs:
         if due.starts is not None:
             end = F.unix_micros("_window_end" if window is None else windows.end_of(window))
             counted = counted.where(end <= due.starts if early else end > due.starts)
-        found = windows.aggregated(counted, self.spec, step, window, alone=self.alone)
+        counted = windows.with_known_ends(counted, window) if sees_later_ends(self.spec, step) else counted
+        types = {column.name.lower(): column.type for column in columns_of(self.spec, step.inputs[0]) or ()}
+        found = windows.aggregated(counted, step, window, types, alone=self.alone)
         own = ["_window_start", "_window_end", *step.parts]
         rest = [quoted(name) for name in found.columns if name not in own]
         bounds = [within_years(name) for name in own[:2]]
