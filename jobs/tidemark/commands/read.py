@@ -27,6 +27,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole, losses
 from tidemark.ledger.tables.rows import partition_state, uri_key
+from tidemark.ledger.tables.schemas import batch_column
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
 from tidemark.quality.metrics import limits_of
 from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, RowsRecord, TablePathRecord
@@ -96,8 +97,7 @@ class Reader:
         if not is_table(place):
             return self._empty(name, place)
         whole = delta_table(place).to_pyarrow_dataset()
-        column = "_batch_id" if "_batch_id" in whole.schema.names else "batch_id"
-        return whole.filter(pc.field(column) <= bound)
+        return whole.filter(pc.field(batch_column(whole.schema.names)) <= bound)
 
     def _empty(self, name: str, place: Place) -> Dataset:
         """A table that no row has been written to yet. Raises UsageError if its schema is not known without rows."""

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from tidemark.storage import Place
+from tidemark.storage import LOG, Place
 from tidemark.storage.sync import sync
 
-LOG = "_delta_log"
 _OF_VERSION = re.compile(r"\.?(\d{20})\.")
 _LAST_CHECKPOINT = ("_last_checkpoint", "._last_checkpoint.crc")
 

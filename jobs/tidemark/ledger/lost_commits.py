@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
+from tidemark.ledger.tables.schemas import batch_column
 from tidemark.ledger.tables.store import Store
 from tidemark.ledger.tail import ABANDONED
 from tidemark.storage.damaged_files import UNREADABLE
@@ -36,8 +37,6 @@ WRITERS = {
 """Writers of the small tables whose numbers are those of batches."""
 HINT = "`tidemark repair` with the pipeline file makes what is lost again, from landing or the events tables"
 _SUBSTREAMS = "substreams"
-_STATES = (_SUBSTREAMS, "seen")
-"""Kinds of tables whose columns have no leading underscore."""
 _AT_ONCE = 4
 
 
@@ -157,8 +156,8 @@ def _has_rows(store: Store, each: LastWrite) -> bool:
     """True if a table that was rebuilt has all rows of the batch."""
     if each.rows is None or store.open() is None:
         return False
-    column = "batch_id" if each.table.partition("/")[0] in _STATES else "_batch_id"
-    rows = store.dataset().filter(pc.field(column) == pa.scalar(each.batch_id))
+    whole = store.dataset()
+    rows = whole.filter(pc.field(batch_column(whole.schema.names)) == pa.scalar(each.batch_id))
     return bool(rows.count_rows() == each.rows)
 
 

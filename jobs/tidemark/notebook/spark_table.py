@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.ledger.tables.schemas import batch_column
 from tidemark.storage import is_table
 
 if TYPE_CHECKING:
@@ -23,5 +24,4 @@ def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN4
     if not is_table(place):
         return spark.createDataFrame(pa.Table.from_pylist([], reader.table(name).schema))
     whole = spark.read.format("delta").load(re.sub("^s3://", "s3a://", str(place)))
-    number = "_batch_id" if "_batch_id" in whole.columns else "batch_id"
-    return whole.where(f"{number} <= {reader.ledger.last().committed_through}")
+    return whole.where(f"{batch_column(whole.columns)} <= {reader.ledger.last().committed_through}")

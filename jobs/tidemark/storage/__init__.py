@@ -24,6 +24,8 @@ arrow.load()
 T = TypeVar("T")
 U = TypeVar("U")
 Place: TypeAlias = Path | S3Place
+LOG = "_delta_log"
+"""The folder of a Delta table's log."""
 
 
 def place_of(text: str) -> Place:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from tidemark.core.batch_result import BatchRecord, FileHash
-from tidemark.ledger.durability import LOG
 from tidemark.ledger.tail import ABANDONED
+from tidemark.storage import LOG
 from tidemark.storage.folders import tables_below
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from tidemark.errors import TidemarkError
-from tidemark.storage import Place, delta_table, make, read_bytes, write_bytes
+from tidemark.storage import LOG, Place, delta_table, make, read_bytes, write_bytes
 from tidemark.storage.folders import files_below, share
 
-LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
 _ACTIONS = ("protocol", "metaData", "txn", "add", "remove")

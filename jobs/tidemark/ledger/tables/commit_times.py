@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tidemark.ledger.durability import LOG
-from tidemark.storage import Place, at_once, read_if_there
+from tidemark.storage import LOG, Place, at_once, read_if_there
 from tidemark.storage.folders import files_below
 
 MOST = 1_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tidemark.storage import Place, delta_table
+from tidemark.storage import LOG, Place, delta_table
 
 
 class Log:
@@ -19,7 +19,7 @@ class Log:
 
     def __init__(self, table: Place) -> None:
         self._table = table
-        self._folder = table / "_delta_log" if isinstance(table, Path) else None
+        self._folder = table / LOG if isinstance(table, Path) else None
         self._seen: tuple[int, ...] | None = None
 
     def open(self) -> DeltaTable:

@@ -6,6 +6,8 @@ objects and findings of a planned run, is the only table that no reader needs.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pyarrow as pa
 
 from tidemark.core.policy import Fate, Reason
@@ -267,3 +269,8 @@ def properties(table: str) -> dict[str, str]:
 def bounded(table: str) -> list[str]:
     """The columns of a table whose bounds are kept."""
     return BOUNDED.get(table, "batch_id").split(",")
+
+
+def batch_column(columns: Collection[str]) -> str:
+    """The column of a table that has the number of the batch; in small tables it has no leading underscore."""
+    return "_batch_id" if "_batch_id" in columns else "batch_id"

@@ -19,7 +19,7 @@ from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.settings import PAGES
 from tidemark.spark.tables.row_counter import CountedRows, Counting
-from tidemark.storage import Place, delta_table, is_table, place_of, read_bytes
+from tidemark.storage import LOG, Place, delta_table, is_table, place_of, read_bytes
 
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
@@ -152,7 +152,7 @@ def _written(rows: DataFrame, place: Place, version: int) -> CommitRows:
 
 def _commit(place: Place, version: int) -> str:
     """The log's entry for a version of the table at `place`, a JSON object a line."""
-    return read_bytes(place / "_delta_log" / f"{version:020d}.json").decode()
+    return read_bytes(place / LOG / f"{version:020d}.json").decode()
 
 
 def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
