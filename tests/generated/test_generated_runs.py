@@ -1,7 +1,7 @@
 """Whole pipelines, made at random, write in many runs the rows that DuckDB computes at once from the oracle's rows.
 
 The streams are there from the first run on: what they write may not depend on how the log is cut into runs (law 1).
-`PIPELINES=` are made, others with `SEED=`.
+Every batch comes out again, and a backfill of any range changes nothing. `PIPELINES=` are made, others with `SEED=`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from pipelines import Author
 from samples import drawn
 from sources import judged, landings
 from test_generated_pipelines import streams_of
+
+from oracle import SECOND
+from strategies import BASE
 
 _PIPELINES = int(os.environ.get("PIPELINES", "2"))
 _SEED = os.environ.get("SEED", "7")
@@ -34,7 +37,14 @@ def test_generated_pipelines_write_run_by_run_what_another_engine_computes_at_on
     product = judged(tmp_path, landing, streams=made.streams)
     wanted = Duck(landing).tables(made)
     found = written(quick, product, made)
+    where = f"SEED={_SEED}, pipeline {number}: {json.dumps(made.streams)}"
     for table in wanted.keys() | found.keys():
-        where = f"SEED={_SEED}, pipeline {number}, {table}: {json.dumps(made.streams)}"
-        assert found.get(table, Counter()) == wanted.get(table, Counter()), where
+        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, where)
     assert wanted
+    assert product.pipeline().replay()["identical"]
+    rows = [row for name in landing.logs for row in product.events(name)]
+    times = sorted(row["_system_timestamp"] for row in rows if row["_system_timestamp"] is not None) or [BASE]
+    for length in (None, 3 * SECOND):
+        begin = dice.choice(times)
+        built = product.pipeline().backfill(begin, None if length is None else begin + length)
+        assert built["identical"], (begin, length, built["difference"], where)
