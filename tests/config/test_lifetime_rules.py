@@ -16,11 +16,6 @@ from tidemark.spark.streams.paths import longest, paths_to
 
 R: dict[str, Any] = {"from": "readings"}
 EVENTS: dict[str, Any] = {"arrival_time": "EnqueuedAt", "landing_delay": "15m", "timestamp_by": "EventTime"}
-EDGES: dict[str, Any] = {
-    "timestamp_by": "EventTime",
-    "shape": {"edge": {"kind": "DeviceId", "start": "s", "end": "e", "end_time": "EnqueuedAt"}},
-    "punctuation": {"every": 10, "violations": "drop"},
-}
 
 
 def _until(until: Any = "EnqueuedAt", **keys: Any) -> dict[str, Any]:

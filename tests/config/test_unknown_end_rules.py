@@ -21,68 +21,44 @@ NEXT: dict[str, Any] = R | {"lifetime": {"until": "next", "by": ["DeviceId"], "a
 ENDED: dict[str, Any] = R | {"where": "_END_TIME > EventTime"}
 PER_MINUTE: dict[str, Any] = {"tumbling": "1m", **N}
 MINUTE: dict[str, Any] = {"from": "readings", "lifetime": "1m"}
-LEFT: dict[str, Any] = {"join": ["readings", "minute"], "on": ["Lane"], "how": "left"}
 
 
 def joined(end: str, **keys: Any) -> dict[str, Any]:
     return {"join": ["readings", "minute"], "on": ["Lane"], "select": {"Lane": "readings.Lane", "end": end}} | keys
 
 
-@pytest.mark.parametrize(
-    ("streams", "key", "of"),
-    [
-        ({"a": R | {"lifetime": {"until": "_end_time + interval 1 minute"}}}, "a.lifetime.until", "'readings'"),
-        ({"a": R | {"lifetime": "1m", "where": "_end_time IS NULL"}}, "a.where", "'readings'"),
-        ({"a": R | {"lifetime": "1m", "select": {"end": "_end_time"}}}, "a.select.end", "'readings'"),
-        ({"a": ENDED | PER_MINUTE}, "a.where", "'readings'"),
-        ({"a": R | PER_MINUTE | {"group_by": [{"open": "_end_time IS NULL"}]}}, "a.group_by", "'readings'"),
-        ({"a": ENDED, "b": {"from": "a", "shift": "1m"}, "c": {"from": "b", **PER_MINUTE}}, "a.where", "'readings'"),
-        ({"a": ENDED, "b": {"union": ["a", "a"]}, "c": {"from": "b", "lifetime": "1m"}}, "a.where", "'readings'"),
-        ({"a": ENDED, "b": {"from": "a", "preceding": {"within": "1m", **N}}}, "a.where", "'readings'"),
-        (
-            {"a": R | {"preceding": {"within": "1m", "select": {"end": "last(_end_time)"}}}},
-            "a.preceding.select.end",
-            "'readings'",
-        ),
-        ({"minute": MINUTE, "a": joined("readings._end_time")}, "a.select.end", "'readings'"),
-        (
-            {"minute": MINUTE, "a": joined("minute.Speed", where="READINGS.`_end_time` IS NULL")},
-            "a.where",
-            "'readings'",
-        ),
-    ],
-)
-def test_an_end_edge_that_may_be_to_come_is_read_neither_by_what_chooses_rows_nor_below_windows(
-    files: Files, streams: dict[str, Any], key: str, of: str
-) -> None:
-    refused(files, streams, EDGES, key, of)
+OVER_EDGES: list[tuple[dict[str, Any], str]] = [
+    ({"a": R | {"lifetime": {"until": "_end_time + interval 1 minute"}}}, "a.lifetime.until"),
+    ({"a": R | {"lifetime": "1m", "where": "_end_time IS NULL"}}, "a.where"),
+    ({"a": R | {"lifetime": "1m", "select": {"end": "_end_time"}}}, "a.select.end"),
+    ({"a": ENDED | PER_MINUTE}, "a.where"),
+    ({"a": R | PER_MINUTE | {"group_by": [{"open": "_end_time IS NULL"}]}}, "a.group_by"),
+    ({"a": ENDED, "b": {"from": "a", "shift": "1m"}, "c": {"from": "b", **PER_MINUTE}}, "a.where"),
+    ({"a": ENDED, "b": {"union": ["a", "a"]}, "c": {"from": "b", "lifetime": "1m"}}, "a.where"),
+    ({"a": ENDED, "b": {"from": "a", "preceding": {"within": "1m", **N}}}, "a.where"),
+    ({"a": R | {"preceding": {"within": "1m", "select": {"end": "last(_end_time)"}}}}, "a.preceding.select.end"),
+    ({"minute": MINUTE, "a": joined("readings._end_time")}, "a.select.end"),
+    ({"minute": MINUTE, "a": joined("minute.Speed", where="READINGS.`_end_time` IS NULL")}, "a.where"),
+]
+SHIFTED: dict[str, Any] = {"from": "a", "shift": "1m"}
+LEFT: dict[str, Any] = {"minute": MINUTE, "a": joined("minute.Speed", how="left")}
+"""Rows that the next one ends, and gaps, which a pair ends."""
+OVER_EVENTS: list[tuple[dict[str, Any], str, str]] = [
+    ({"a": NEXT | {"select": {"end": "_end_time"}}}, "a.select.end", "this step"),
+    ({"a": NEXT, "b": {"from": "a", "where": "_end_time IS NULL", **PER_MINUTE}}, "b.where", "'a'"),
+    ({"a": NEXT, "b": SHIFTED, "c": {"from": "b", "where": "_end_time IS NULL", **PER_MINUTE}}, "c.where", "'b'"),
+    ({"minute": NEXT, "a": joined("minute._end_time")}, "a.select.end", "'minute'"),
+    (LEFT | {"b": {"from": "a", "where": "_end_time > end"}, "c": {"from": "b", **PER_MINUTE}}, "b.where", "'a'"),
+]
 
 
 @pytest.mark.parametrize(
-    ("streams", "key", "of"),
-    [
-        ({"a": NEXT | {"select": {"end": "_end_time"}}}, "a.select.end", "this step"),
-        ({"a": NEXT, "b": {"from": "a", "where": "_end_time IS NULL", **PER_MINUTE}}, "b.where", "'a'"),
-        ({"minute": NEXT, "a": joined("minute._end_time")}, "a.select.end", "'minute'"),
-        (
-            {
-                "minute": MINUTE,
-                "a": joined("minute.Speed", how="left"),
-                "b": {"from": "a", "where": "_end_time > end"},
-            }
-            | {"c": {"from": "b", **PER_MINUTE}},
-            "b.where",
-            "'a'",
-        ),
-    ],
+    ("source", "streams", "key", "of"),
+    [*[(EDGES, *each, "'readings'") for each in OVER_EDGES], *[(EVENTS, *each) for each in OVER_EVENTS]],
 )
-def test_the_next_row_and_the_pair_after_a_gap_give_ends_as_late(
-    files: Files, streams: dict[str, Any], key: str, of: str
+def test_an_end_that_may_be_to_come_is_read_neither_by_what_chooses_rows_nor_below_windows(
+    files: Files, source: dict[str, Any], streams: dict[str, Any], key: str, of: str
 ) -> None:
-    refused(files, streams, EVENTS, key, of)
-
-
-def refused(files: Files, streams: dict[str, Any], source: dict[str, Any], key: str, of: str) -> None:
     with pytest.raises(ConfigError) as caught:
         files.spec({"streams": streams}, **source)
     [problem] = caught.value.problems

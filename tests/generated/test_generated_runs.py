@@ -27,7 +27,6 @@ _STREAMS = 10
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(_PIPELINES))
 def test_generated_pipelines_write_run_by_run_what_another_engine_computes_at_once(quick, tmp_path, number):
     dice = Random(f"{_SEED}:runs:{number}")  # noqa: S311 - the same pipelines each time

@@ -76,9 +76,9 @@ class KeptRows:
         """Time up to which rows of a source that are in no table may end; None: all are there."""
         rules, life = rules_of(self.spec)[source], self.spec.sources[source].longest
         skipped, deleted, ahead = self.skipped_before(source), self.deleted_before(source), rules.ahead
-        left_out = None if skipped is None or ahead is None else skipped + ahead + rules.remembers - 1
-        if left_out is not None:
-            left_out = MAX_TIME if life is None else left_out + life
+        left_out = None
+        if skipped is not None and ahead is not None:
+            left_out = MAX_TIME if life is None else skipped + ahead + rules.remembers + life - 1
         if deleted is None:
             return left_out
         arrived = None if ahead is None or life is None else deleted + ahead + life - 1

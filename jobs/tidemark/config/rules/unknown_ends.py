@@ -30,7 +30,8 @@ def unknown_end_errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
         below = [each for each in spec.inputs if each in later]
         for path, text in _early(spec, name in written):
             own = spec.until_next is not None and path[0] == "select"
-            for whose in _read(text, [name] if own else below, joined=bool(spec.join)):
+            whose = _read(text, [name] if own else below, joined=bool(spec.join))
+            if whose is not None:
                 yield ("streams", name, *path), _NOT_YET.format("this step" if own else repr(whose))
 
 
@@ -70,16 +71,16 @@ def _early(spec: StreamSpec, written: bool) -> Iterator[tuple[KeyPath, str]]:
         yield from ((("select", name), text) for name, text in spec.select.items())
 
 
-def _read(text: str, inputs: list[str], *, joined: bool) -> list[str]:
-    """The input whose `_end_time` an expression reads, at most one: of a join one that it names."""
+def _read(text: str, inputs: list[str], *, joined: bool) -> str | None:
+    """The first input whose `_end_time` an expression reads: of a join one that it names."""
     if not inputs or not _END.search(text):
-        return []
+        return None
     from tidemark.config.sql.checks import PARSER_ERRORS, columns_read  # its parser is slow to load
 
     try:
         columns = [[part.lower() for part in names] for names in columns_read(text)]
     except PARSER_ERRORS:
-        return []
-    if not joined:
-        return inputs[:1] if any(names[0] == "_end_time" for names in columns) else []
-    return [each for each in inputs if [each.lower(), "_end_time"] in columns][:1]
+        return None
+    if joined:
+        return next((each for each in inputs if [each.lower(), "_end_time"] in columns), None)
+    return inputs[0] if any(names[0] == "_end_time" for names in columns) else None

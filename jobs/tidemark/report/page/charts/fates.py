@@ -17,6 +17,7 @@ from tidemark.report.page.charts.vega import (
     count_axis,
     durations,
     fate_scale,
+    is_narrow,
     millis,
     name_axis,
     time_axis,
@@ -186,7 +187,7 @@ def _dots(rows: Sequence[dict[str, Any]], order: Sequence[str], width: int) -> S
     labels = [label for label, _, _ in _SIZES]
     scale = {"domain": labels, "range": [shape for _, _, shape in _SIZES]}
     shape = {"field": "what", "type": "nominal", "sort": labels, "scale": scale}
-    shape["legend"] = {"title": None, "columns": 4 if width > 500 else 2}
+    shape["legend"] = {"title": None, "columns": 2 if is_narrow(width) else 4}
     point = {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": INK}
     return {
         "width": width - room - 40,

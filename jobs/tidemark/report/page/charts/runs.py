@@ -13,6 +13,7 @@ from tidemark.report.page.charts.vega import (
     Spec,
     count_axis,
     durations,
+    is_narrow,
     millis,
     name_axis,
     time_axis,
@@ -29,8 +30,8 @@ from tidemark.report.words import counted, duration, moment, span
 MOST_IDLE = 20
 """Most partitions in the chart of idle ones; those idle most often come first."""
 
-_NARROW, _LETTERS = 500, 21
-"""Width of a chart, in pixels, below which its labels have at most so many letters."""
+_LETTERS = 21
+"""Most letters of a label in a narrow chart."""
 _LINES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _HUES = ("var(--water)", "var(--adjusted)", "var(--dropped)", "var(--on-time)", "var(--quarantined)", "var(--ink)")
 
@@ -65,7 +66,7 @@ def _delays(delays: Sequence[Delay], names: Sequence[str], width: int) -> Spec:
         for d in delays
     ]
     shown = [safe(name) for name in names]
-    legend = {"title": None, "columns": 2 if width < 500 else 5}
+    legend = {"title": None, "columns": 2 if is_narrow(width) else 5}
     scale = {"domain": shown, "range": [_HUES[n % len(_HUES)] for n in range(len(shown))]}
     marks = {"domain": shown, "range": [_LINES[n % len(_LINES)] for n in range(len(shown))]}
     x = _instants([delay.as_of for delay in delays], width, "as_of of the run (UTC)")
@@ -244,7 +245,7 @@ def _held(check: Row) -> str:
 
 
 def _quality(rows: Sequence[dict[str, Any]], shown: Sequence[str], width: int) -> Spec:
-    labels = _labels(shown) if width < _NARROW else {name: name for name in shown}
+    labels = _labels(shown) if is_narrow(width) else {name: name for name in shown}
     rows = [row | {"name": labels[row["name"]]} for row in rows]
     y, room = name_axis(list(labels.values()), width)
     states, legend = ["held", "failed"], {"title": None}

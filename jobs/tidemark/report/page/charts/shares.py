@@ -12,6 +12,7 @@ from tidemark.report.page.charts.vega import (
     Picture,
     Spec,
     count_axis,
+    is_narrow,
     millis,
     name_axis,
     time_axis,
@@ -117,7 +118,7 @@ def _bars(missed: Missed, places: range, width: int) -> Spec:
         {"name": _class(place), "rows": missed.classes[place], "hover": _hover(missed, place)} for place in places
     ]
     most = max(missed.classes)
-    axis = {"title": "missed by at most", "labelAngle": 0 if width > 500 or len(names) < 7 else -45}
+    axis = {"title": "missed by at most", "labelAngle": -45 if is_narrow(width) and len(names) >= 7 else 0}
     return {
         "title": f"{_reason(missed)}: {missed.rows:,}",
         "width": width - 75,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tidemark.report.advice import behind, share, tolerance
-from tidemark.report.page.charts.vega import HOVER, INK, WATER, Picture, Spec, values
+from tidemark.report.page.charts.vega import HOVER, INK, WATER, Picture, Spec, is_narrow, values
 from tidemark.report.page.data.advised import Advised
 from tidemark.report.page.data.tables import Row
 
@@ -28,7 +28,7 @@ def moved_picture(advised: Advised, fate: str) -> Picture:
         lambda width: _squares(
             advised,
             [cell[fate] / max(1, cell["rows"]) for cell in advised.cells],
-            [_share(cell, fate) if width > 500 else _short(_share(cell, fate)) for cell in advised.cells],
+            [_short(_share(cell, fate)) if is_narrow(width) else _share(cell, fate) for cell in advised.cells],
             f"var(--{fate})",
             width,
         ),
@@ -45,7 +45,10 @@ def delay_picture(advised: Advised) -> Picture:
         lambda width: _squares(
             advised,
             [cell["delay"] or 0 for cell in advised.cells],
-            [behind(cell["delay"]) if width > 500 else behind(cell["delay"]).split()[0] for cell in advised.cells],
+            [
+                behind(cell["delay"]).split()[0] if is_narrow(width) else behind(cell["delay"])
+                for cell in advised.cells
+            ],
             WATER,
             width,
         ),
@@ -93,7 +96,7 @@ def _squares(advised: Advised, costs: Sequence[float], texts: Sequence[str], col
     extent = max(costs) or 1
     opacity = {"type": "linear", "domain": [0, extent], "range": [0.03, _STRONGEST]}
     filled = {"field": "cost", "type": "quantitative", "scale": opacity, "legend": None}
-    small = width < 500
+    small = is_narrow(width)
     return {
         "width": width - (75 if small else 90),
         "height": {"step": 30},

@@ -134,10 +134,15 @@ def unit_of(micros: int) -> tuple[int, str]:
     return next(((unit, name) for unit, name in _UNITS if micros >= 2 * unit), (TICK, "microseconds"))
 
 
+def is_narrow(width: int) -> bool:
+    """Return True for a chart of a phone, which has less room for labels; the width is in pixels."""
+    return width < 500
+
+
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
     """Return the axis of names from top to bottom, in this order, and the width of its labels in pixels. The width
     has a margin, since a page's font may be a little wider than expected."""
-    limit = 320 if width > 500 else 130
+    limit = 130 if is_narrow(width) else 320
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}
     return {"field": "name", "type": "nominal", "sort": [safe(name) for name in names], "axis": axis}, room
