@@ -151,13 +151,15 @@ def test_a_table_that_is_cut_says_so_and_results_of_checks_are_on_the_screen(hom
         context = context_of(browser, session, size)
         page = context.new_page()
         page.goto(f"{home.url}{BASE}")
-        seen[size] = page.locator("#newest-runs").locator("..").locator(".more").is_visible()
+        seen[size] = [page.locator("#newest-runs").locator("..").locator(".more").is_visible()]
+        page.goto(f"{home.url}{BASE}/runs")
+        seen[size].append(page.locator("#batches").locator("..").locator(".more").is_visible())
         page.goto(f"{home.url}{BASE}/quality")
         box = page.locator("#checks .badge").last.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= SIZES[size]["viewport"]["width"]
         context.close()
-    assert seen == {"wide": False, "narrow": True}
+    assert seen == {"wide": [False, False], "narrow": [True, True]}
 
 
 def test_the_navigation_of_airflow_leads_to_pipelines_and_back(home, browser, session):
@@ -171,7 +173,7 @@ def test_the_navigation_of_airflow_leads_to_pipelines_and_back(home, browser, se
     frame.get_by_role("link", name="Runs").click()
     expect(frame.get_by_role("heading", name="toll: runs")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/plugin/tidemark/tidemark/pipelines/toll/runs$"))
-    frame.get_by_role("link", name="DAG run").click()
+    frame.get_by_role("link", name="queued").click()
     expect(page).to_have_url(re.compile("/dags/tidemark_toll/runs/"))
     assert watched.wrong == []
     context.close()

@@ -12,11 +12,11 @@ from tidemark.core.policy import Fate
 from tidemark.dashboard.asked import Moved
 from tidemark.dashboard.links import Links, link
 from tidemark.dashboard.shell import Page, form, paged, pager, quiet, select
-from tidemark.dashboard.views.overview import facts
 from tidemark.dashboard.views.states import Standing, badge, state_of
 from tidemark.records.rows import ListedRow
 from tidemark.records.runs import rows_by_fate
 from tidemark.report.page.charts.vega import words
+from tidemark.report.page.fates import HEADS, cards, fate_cells
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
 from tidemark.report.page.records import engine
 from tidemark.report.words import counted, duration, iso, moment, moment_of
@@ -41,7 +41,7 @@ def batch(
     state = badge(state_of(record.status, standing))
     inner = (
         paragraph("Of run ", of, f", as of {moment(record.as_of)}: ", state),
-        facts(data),
+        cards(data),
         _rows(name, record, asked, moved, links),
         _counts(record),
         *_findings(findings),
@@ -133,10 +133,9 @@ def _filled(lines: Sequence[list[Cell | Html]]) -> tuple[list[str], list[list[Ce
 
 
 def _counts(record: BatchRecord) -> Html:
-    heads = ("source", "partition", "rows", *map(words, Fate))
-    rows: list[list[Cell]] = [
-        [account.source, account.partition, account.rows, *(account.fates.get(fate, 0) for fate in Fate)]
-        for account in record.accounts[:_MOST]
+    heads = ("source", "partition", *HEADS)
+    rows: list[list[Cell | Html]] = [
+        [account.source, account.partition, *fate_cells(account.fates)] for account in record.accounts[:_MOST]
     ]
     more = len(record.accounts) - len(rows)
     note = [quiet(f"{more:,} more partitions are not listed.")] * (more > 0)

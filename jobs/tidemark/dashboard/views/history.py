@@ -10,7 +10,7 @@ from tidemark.dashboard.links import Links, link
 from tidemark.dashboard.shell import Page, quiet
 from tidemark.report.page.charts.fates import OF_RUNS, over_time
 from tidemark.report.page.charts.runs import delay_picture, idle_picture
-from tidemark.report.page.charts.vega import words
+from tidemark.report.page.fates import HEADS, fate_cells
 from tidemark.report.page.markup import Cell, Html, figure, paragraph, section, table
 from tidemark.report.words import counted, iso
 
@@ -45,12 +45,12 @@ def _data(found: BatchHistory) -> dict[str, object]:
 
 
 def _fates(found: BatchHistory) -> Html:
-    heads = ("source", "rows", *map(words, Fate))
+    heads = ("source", *HEADS)
     counts_of = {
-        source: [sum(n for (_, each), n in fates.bars.items() if each is fate) for fate in Fate]
+        source: {fate: sum(n for (_, each), n in fates.bars.items() if each is fate) for fate in Fate}
         for source, fates in found.fates.items()
     }
-    lines: list[list[Cell]] = [[source, sum(counts), *counts] for source, counts in counts_of.items()]
+    lines: list[list[Cell | Html]] = [[source, *fate_cells(counts)] for source, counts in counts_of.items()]
     return section("fates", "Fates", *_pictures(found), table("fates-by-source", heads, lines))
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from tidemark.commands.dashboard.paged import ListPage
 from tidemark.commands.dashboard.pages import PipelineSummary
 from tidemark.config.pipeline_files import PipelineFile, dag_id
-from tidemark.core.policy import Fate
 from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, paged, pager, quiet
 from tidemark.dashboard.views.states import Standing, badge
 from tidemark.errors import TidemarkError
-from tidemark.report.page.charts.vega import words
+from tidemark.report.page.fates import HEADS, fate_cells
 from tidemark.report.page.markup import Cell, Html, element, paragraph, section, table, text
 from tidemark.report.words import brief, iso, moment
 
@@ -26,13 +25,13 @@ Listed = tuple[PipelineSummary, Standing] | TidemarkError
 
 def listing(shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, str], links: Links) -> Page:
     """Return the page of pipelines and of invalid files."""
-    heads = ("pipeline", "state", "newest run as of", "behind", "rows of it", *map(words, Fate), "in Airflow")
+    heads = ("pipeline", "state", "newest run as of", "behind", *HEADS, "in Airflow")
     rows = [_line(file, summary, links) for file, summary in shown.rows]
     inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
     if shown.pages > 1:
         inner.append(pager(shown, links.to(""), "pipeline"))
     if shown.total:
-        inner.append(quiet("Behind is how far the slowest source's watermark is from the newest run's as_of."))
+        inner.append(quiet("Behind is how far the slowest source's watermark is from the as_of of the newest run."))
     files = [{"file": path.name, "message": message} for path, message in broken.items()]
     data = {"pipelines": [_data(*each) for each in shown.rows], **paged(shown), "broken": files}
     return Page("Pipelines", (*inner, *_broken(broken)), data=data)
@@ -47,12 +46,11 @@ def _line(file: PipelineFile, summary: Listed, links: Links) -> Sequence[Cell | 
     start = link(name, links.pipeline(name))
     dag = links.airflow("DAG", "dags", dag_id(name))
     if isinstance(summary, TidemarkError):
-        return [start, _long(summary.message), None, None, *[None] * (1 + len(Fate)), dag]
+        return [start, _long(summary.message), None, None, *fate_cells(None), dag]
     found, standing = summary
-    counts: list[int | None] = [found.fates[fate] for fate in Fate] if found.as_of is not None else [None] * len(Fate)
     as_of = None if found.as_of is None else moment(found.as_of)
-    rows = None if found.as_of is None else sum(found.fates.values())
-    return [start, _state(name, standing, links), as_of, behind(found), rows, *counts, dag]
+    counts = None if found.as_of is None else found.fates
+    return [start, _state(name, standing, links), as_of, behind(found), *fate_cells(counts), dag]
 
 
 def _data(file: PipelineFile, summary: Listed) -> dict[str, object]:

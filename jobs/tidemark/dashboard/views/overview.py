@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tidemark.commands.dashboard.causes import Causes
 from tidemark.commands.dashboard.paged import SIZE, ListPage, page_of
 from tidemark.config.pipeline_files import dag_id
-from tidemark.core.policy import Fate
 from tidemark.dashboard.asked import Partitions
 from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, form, paged, pager, quiet, select, void
 from tidemark.dashboard.views.states import Standing, first_lines, states_data
 from tidemark.records.status import PartitionSummary, StatusRecord
-from tidemark.report.page.charts.vega import words
+from tidemark.report.page.fates import HEADS, cards, fate_cells
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
-from tidemark.report.words import counted, moment_of, percent
+from tidemark.report.words import counted, moment_of
 
 _NEWEST = 5
 """Most runs in the overview."""
@@ -77,18 +75,7 @@ def _newest(status: StatusRecord, links: Links) -> Iterator[Html]:
     newest = link("newest run", links.pipeline(status["pipeline"], "runs", run["run_id"]))
     yield paragraph("The ", newest, f", as of {moment_of(run['as_of'])}, took {took}.")
     if run["rows"]:
-        yield facts(run)
-
-
-def facts(counts: Mapping[str, Any]) -> Html:
-    """Return the rows by fate as cards."""
-    whole = counts["rows"]
-    cards = [element("div", element("dt", "rows"), element("dd", f"{whole:,}"))]
-    for fate in Fate:
-        share = percent(counts[fate.value], whole) if whole else "none"
-        inner = (element("dt", f"{words(fate)} ({share})"), element("dd", f"{counts[fate.value]:,}"))
-        cards.append(element("div", *inner, class_=fate.value.replace("_", "-")))
-    return element("dl", *cards, class_="facts")
+        yield cards(run)
 
 
 def _partitions(
@@ -169,17 +156,13 @@ def _streams(status: StatusRecord) -> Html:
 
 
 def _runs(status: StatusRecord, links: Links) -> Html:
-    heads = ("run", "as of", "status", "rows", *map(words, Fate))
+    heads = ("run", "as of", "status", *HEADS)
     rows = [
         (
             named(run["run_id"], links.pipeline(status["pipeline"], "runs", run["run_id"])),
             moment_of(run["as_of"]),
             run["status"],
-            run["rows"],
-            run["on_time"],
-            run["adjusted"],
-            run["dropped"],
-            run["quarantined"],
+            *fate_cells(run),
         )
         for run in status["runs"][:_NEWEST]
     ]

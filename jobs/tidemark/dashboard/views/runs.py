@@ -9,13 +9,12 @@ from tidemark.commands.dashboard.causes import Causes
 from tidemark.commands.dashboard.paged import ListPage
 from tidemark.config.pipeline_files import dag_id
 from tidemark.core.batch_result import BatchRecord, total
-from tidemark.core.policy import Fate
 from tidemark.dashboard.host import Verified
 from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, paged, pager
 from tidemark.dashboard.views.batch import batch_data
 from tidemark.dashboard.views.states import Standing, badge, first_lines, of_run, state_of
-from tidemark.report.page.charts.vega import words
+from tidemark.report.page.fates import HEADS, fate_cells
 from tidemark.report.page.markup import Cell, Html, element, paragraph, table
 from tidemark.report.words import moment
 
@@ -94,7 +93,7 @@ def _proof() -> Html:
 
 
 def _batches(name: str, shown: Sequence[BatchRecord], around: Around, links: Links) -> Html:
-    heads = ("batch", "run", "as of", "state", "objects", "rows", *map(words, Fate), "verified", "in Airflow")
+    heads = ("batch", "run", "as of", "state", "objects", *HEADS, "verified", "DAG run")
     return table("batches", heads, [_batch(name, record, around, links) for record in shown])
 
 
@@ -107,10 +106,9 @@ def _batch(name: str, record: BatchRecord, around: Around, links: Links) -> list
         moment(record.as_of),
         badge(state_of(record.status, around.standing)),
         record.objects,
-        sum(fates.values()),
-        *(fates[fate] for fate in Fate),
+        *fate_cells(fates),
         None if verified is None else _verified(name, verified, links),
-        None if state is None else links.airflow(f"DAG run, {state}", "dags", dag_id(name), "runs", record.run_id),
+        None if state is None else links.airflow(state, "dags", dag_id(name), "runs", record.run_id),
     ]
 
 

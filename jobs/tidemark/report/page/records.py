@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from tidemark.report.page.charts.runs import quality_picture
 from tidemark.report.page.data.answers import Answers
-from tidemark.report.page.data.runs import COUNTS
 from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
+from tidemark.report.page.fates import HEADS, fate_cells
 from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
 from tidemark.report.page.measures import bounded, measured, once
 from tidemark.report.page.sections import drawn
@@ -85,9 +85,9 @@ def _finding(found: Row) -> list[Cell | Html]:
 def runs(answers: Answers) -> Html:
     """Return the runs, newest first."""
     found = answers.runs
-    heads = ("run", "as of", "ran", "micro-batches", "objects", *(name.replace("_", " ") for name in COUNTS))
+    heads = ("run", "as of", "ran", "micro-batches", "objects", *HEADS)
     rows = [
-        (run["run_id"], moment(run["as_of"]), _ran(run), run["batches"], run["objects"], *map(run.get, COUNTS))
+        (run["run_id"], moment(run["as_of"]), _ran(run), run["batches"], run["objects"], *fate_cells(run))
         for run in found.listed
     ]
     more = found.totals["runs"] - len(rows)

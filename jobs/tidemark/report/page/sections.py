@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidemark.core.policy import Fate
 from tidemark.records.status import PartitionSummary
 from tidemark.report.page.charts.fates import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
 from tidemark.report.page.charts.lags import lag_picture
 from tidemark.report.page.charts.runs import delay_picture, idle_picture, letters_picture
 from tidemark.report.page.charts.shares import missed_picture, shares_picture
-from tidemark.report.page.charts.vega import Picture, words
+from tidemark.report.page.charts.vega import Picture
 from tidemark.report.page.charts.watermark import watermark_picture
 from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.dead_letters import DeadLetters
 from tidemark.report.page.data.moves import Move, Sizes, drawn_together
+from tidemark.report.page.fates import HEADS, fate_cells
 from tidemark.report.page.markup import Amount, Cell, Html, figure, paragraph, section, table
 from tidemark.report.page.summary import first_abnormal
 from tidemark.report.words import duration, moment_of
@@ -56,12 +56,12 @@ def pictured(answers: Answers) -> list[SourceFates]:
 def fates(answers: Answers) -> Html:
     """Return the fates of rows, by arrival and by partition."""
     inner = [each for judged in pictured(answers) for each in _over_time(judged)]
-    rows: list[list[Cell]] = [
-        [judged.source.name, partition, sum(counts.values()), *(counts.get(fate, 0) for fate in Fate)]
+    rows: list[list[Cell | Html]] = [
+        [judged.source.name, partition, *fate_cells(counts)]
         for judged in answers.sources
         for partition, counts in judged.fates.by_partition.items()
     ]
-    heads = ("source", "partition", "rows", *map(words, Fate))
+    heads = ("source", "partition", *HEADS)
     inner += [table("fates-by-partition", heads, rows[:MOST_LINES]), *cut(len(rows)), *_gone(answers)]
     return section("fates", "Fates", *inner)
 

@@ -36,6 +36,9 @@ nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; marg
 .facts dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums }
 .facts .on-time { border-color: var(--on-time) } .facts .adjusted { border-color: var(--adjusted) }
 .facts .dropped { border-color: var(--dropped) } .facts .quarantined { border-color: var(--quarantined) }
+.shares { display: block; width: 5rem; height: .8rem; margin-top: .3rem }
+.shares .on-time { fill: var(--on-time) } .shares .adjusted { fill: var(--adjusted) }
+.shares .dropped { fill: var(--dropped) } .shares .quarantined { fill: var(--quarantined) }
 .look { background: var(--panel); border-left: 4px solid var(--dropped); padding: .5rem .9rem .6rem; margin: 1rem 0 }
 .look h2 { font-size: 1.02rem; margin: 0; padding: 0; border: 0 }
 .look p, .look ul { margin: .4rem 0 }
@@ -66,6 +69,11 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
 @media (max-width: 799px) {
   .only-wide { display: none }
   .only-narrow { display: block }
+}
+@media (min-width: 1500px) {
+  main:has(> .contents) { max-width: 92rem; padding-left: 15rem }
+  .contents { position: fixed; top: 1.75rem; width: 12rem; margin-left: -14rem }
+  .contents ul { flex-direction: column }
 }
 @media print {
   :root {

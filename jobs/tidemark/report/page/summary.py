@@ -10,6 +10,7 @@ from tidemark.report.page.charts.watermark import watermark_picture
 from tidemark.report.page.data.answers import Answers, SourceFates
 from tidemark.report.page.data.moves import by_reason
 from tidemark.report.page.data.tables import Row
+from tidemark.report.page.fates import cards
 from tidemark.report.page.markup import Html, bullets, element, figure, paragraph
 from tidemark.report.page.measures import failed, once
 from tidemark.report.page.over import next_steps
@@ -53,7 +54,7 @@ def summary(answers: Answers) -> Iterator[Html]:
         yield paragraph(_coverage(answers), class_="quiet")
     yield from shown_cause(answers)
     if totals["rows"]:
-        yield _facts(answers)
+        yield cards(totals, "totals")
         yield from map(paragraph, _sources(answers))
 
 
@@ -103,17 +104,6 @@ def _ran(answers: Answers) -> str:
     if len(ran) == runs:
         return f"{they.capitalize()} {when}."
     return f"{len(ran):,} of them {when}; when the others ran is no longer known."
-
-
-def _facts(answers: Answers) -> Html:
-    totals = answers.runs.totals
-    cards = [element("div", element("dt", "rows"), element("dd", f"{totals['rows']:,}"))]
-    for fate in Fate:
-        count = totals[fate.value]
-        name = f"{words(fate)} ({percent(count, totals['rows'])})"
-        inner = (element("dt", name), element("dd", f"{count:,}"))
-        cards.append(element("div", *inner, class_=fate.value.replace("_", "-")))
-    return element("dl", *cards, class_="facts", id="totals")
 
 
 def _sources(answers: Answers) -> Iterator[str]:

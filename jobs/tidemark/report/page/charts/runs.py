@@ -102,7 +102,7 @@ def _instants(times: Sequence[int], width: int, title: str) -> Spec:
     return {
         "field": "at",
         "type": "temporal",
-        "axis": time_axis(low - pad, high + pad, width, [title, f"{moment(low)[:10]} to {moment(high)[:10]}"]),
+        "axis": time_axis(low - pad, high + pad, width, title),
         "scale": {"type": "utc", "domain": domain, "nice": False},
     }
 

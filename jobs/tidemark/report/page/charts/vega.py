@@ -13,6 +13,7 @@ from typing import Any
 from tidemark.core.policy import Fate
 from tidemark.core.times import DAY, HOUR, MILLISECOND, MINUTE, SECOND, TICK
 from tidemark.report.text import safe
+from tidemark.report.words import moment
 
 Spec = dict[str, Any]
 
@@ -156,8 +157,8 @@ def count_axis(most: int, ticks: int, title: str | None) -> Spec:
     return {"title": title, "values": list(range(0, most + 1, size)), "format": ",d"}
 
 
-def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
-    """Return an axis of times between two, in UTC; the title names the day where labels do not."""
+def time_axis(low: int, high: int, width: int, title: str) -> Spec:
+    """Return an axis of times from `low` to before `high`, in UTC; its title names the days, which labels do not."""
     span = high - low
     form = next(
         form
@@ -174,7 +175,9 @@ def time_axis(low: int, high: int, width: int, title: str | list[str]) -> Spec:
     most = max(2, width // 95)
     daily = form == "%d %b" and span < most * DAY  # or several ticks would have the label of one day
     ticks = {"interval": "day", "step": 1} if daily else most
-    return {"format": form, "title": title, "tickCount": ticks, "labelOverlap": True, "labelSeparation": 6}
+    days = " to ".join(dict.fromkeys(moment(time)[:10] for time in (low, high - 1)))
+    named = [title, days] if is_narrow(width) else f"{title}, {days}"
+    return {"format": form, "title": named, "tickCount": ticks, "labelOverlap": True, "labelSeparation": 6}
 
 
 def durations(low: float, high: float, title: str | None) -> Spec:

@@ -135,22 +135,16 @@ def _spec(stretch: Stretch, points: Sequence[Point], frame: Frame, width: int) -
     x = {
         "field": "arrival",
         "type": "temporal",
-        "axis": time_axis(frame.left, frame.right, width, ["arrival (UTC)", _days(frame.left, frame.right)]),
+        "axis": time_axis(frame.left, frame.right, width, "arrival (UTC)"),
         "scale": {"type": "utc", "domain": [millis(frame.left), millis(frame.right)], "nice": False},
     }
     y = {
         "type": "temporal",
-        "axis": time_axis(frame.low, frame.high, 480, f"event time (UTC), {_days(frame.low, frame.high)}")
-        | {"titlePadding": 11},
+        "axis": time_axis(frame.low, frame.high, 480, "event time (UTC)") | {"titlePadding": 11},
         "scale": {"type": "utc", "domain": [millis(frame.low), millis(frame.high)], "nice": False},
     }
     layers = [*_band(stretch, points, frame, x, y), *_watermarks(stretch, x, y), *_rows(points, x, y)]
     return {"width": width - 83, "height": _HEIGHT, "layer": layers}
-
-
-def _days(first: int, last: int) -> str:
-    days = [moment(first)[:10], moment(last)[:10]]
-    return days[0] if days[0] == days[1] else " to ".join(days)
 
 
 def _band(stretch: Stretch, points: Sequence[Point], frame: Frame, x: Spec, y: Spec) -> Iterator[Spec]:
