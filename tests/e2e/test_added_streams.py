@@ -24,6 +24,14 @@ STREAMS: dict[str, dict[str, Any]] = {
     "alive": {"from": "visits", "snapshot": {}, **SUMMED},
     "later": {"from": "tumbled", "shift": "1s", "publish": True},
     "looking": {"from": "later", "preceding": {"within": "5s", "select": {"before": "sum(n)"}}, "publish": True},
+    "parted": {"from": "a", "tumbling": "2s", "partition_by": "partition", **COUNTED},
+    "of_parted": {
+        "from": "parted",
+        "session": {"gap": "1s", "max_duration": "6s"},
+        "partition_by": "partition",
+        **SUMMED,
+    },
+    "divided": {"from": "a", "session": {"gap": "1s", "max_duration": "6s"}, "partition_by": "partition", **COUNTED},
     "unvisited": {"join": ["tumbled", "visits"], "how": "anti", "on": ["n"], "select": {"n": "tumbled.n"}},
 }
 
@@ -34,7 +42,7 @@ def written(product: Product, name: str) -> list[tuple[Any, ...]]:
     times = (
         ("_window_end", "_window_start") if rows and "_window_end" in rows[0] else ("_end_time", "_system_timestamp")
     )
-    values = [key for key in ("k", "n", "w", "before") if rows and key in rows[0]]
+    values = [key for key in ("_partition", "k", "n", "w", "before") if rows and key in rows[0]]
     return sorted((*(micros(row[time]) for time in times), *(str(row[key]) for key in values)) for row in rows)
 
 

@@ -51,6 +51,41 @@ def go_on(product: Product, runs: tuple[oracle.Run, ...], **settings: Any) -> No
     product.feed("s", runs)
 
 
+BY_PARTITION = {
+    kind: {"from": "s", **window, "partition_by": "partition", "select": {"n": "count(*)"}}
+    for kind, window in (("m", {"tumbling": "1m"}), ("v", {"session": {"gap": "30s", "max_duration": "1m"}}))
+}
+
+
+def test_parts_that_are_ahead_lack_no_window_of_a_stream_that_is_added(tmp_path: Path) -> None:
+    """Partition 1 is ten minutes ahead when streams by partition are added, and the next run brings it no row."""
+    source = dataclasses.replace(SOURCE, partitions=("0", "1"), late=(3600 * S, "adjust"))
+    runs = (ahead(("0", "1"), 0, 610), ahead(("1",), 600, 611), ahead(("0",), 60, 612), ahead(("0", "1"), 7200, 7210))
+    whole = fed(tmp_path / "whole", source, runs, streams=BY_PARTITION)
+    added = fed(tmp_path / "added", source, runs[:2])
+    go_on(added, runs[2:], streams=BY_PARTITION)
+    for name in BY_PARTITION:
+        expected = counted(whole, name)
+        assert {part for part, _, _ in expected} == {"0", "1"}
+        assert counted(added, name) == expected, name
+    assert added.pipeline().replay()["identical"]
+
+
+def ahead(partitions: tuple[str, ...], seconds: int, listed: int) -> oracle.Run:
+    """A run with two rows of each partition; their time and that of the run in seconds after the base."""
+    at, landed = BASE + seconds * S, BASE + listed * S - S
+    objects = (
+        oracle.Obj(f"{part}-{seconds}", landed, tuple(oracle.Row(part, at + n, at + n) for n in range(2)))
+        for part in partitions
+    )
+    return oracle.Run(landed + S, tuple(objects))
+
+
+def counted(product: Product, name: str) -> list[tuple[str, int, int]]:
+    rows = product.table(f"streams/{name}")
+    return sorted((row["_partition"], (micros(row["_window_end"]) - BASE) // S, row["n"]) for row in rows)
+
+
 @pytest.mark.parametrize("kept", ["1d", "30d"])
 def test_an_added_stream_begins_with_the_first_window_that_lacks_no_deleted_row(tmp_path: Path, kept: str) -> None:
     product = fed(tmp_path, SOURCE, RUNS[:6], retention={"events": "1d"})

@@ -63,8 +63,9 @@ def _fitted(kind: str, run: Run) -> Run:
     return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
 
 
-def judged(folder: Path, landing: Landing, **settings: Any) -> Product:
-    """A pipeline with these settings that has taken all objects, run by run, and is closed."""
+def judged(folder: Path, landing: Landing, later: Mapping[str, Any] | None = None, **settings: Any) -> Product:
+    """A pipeline with these settings, and with those of `later` from the second run on, that has taken all objects,
+    run by run, and is closed."""
     product = Product(folder, {name: source for name, (source, _) in landing.logs.items()}, settings)
     product.write(**{name: _keys(landing, name) for name in landing.logs})
     runs = next(iter(landing.logs.values()))[1]
@@ -77,6 +78,9 @@ def judged(folder: Path, landing: Landing, **settings: Any) -> Product:
             product.pipeline().close(as_of=run.as_of)
         else:
             product.run(run.as_of)
+        if later and number == 0:
+            product.settings.update(later)
+            product.write(**{name: _keys(landing, name) for name in landing.logs})
     return product
 
 

@@ -28,11 +28,11 @@ class PartitionProgress:
 class Due:
     """One stream at the end of a run of batches `first_batch` to `last_batch`.
 
-    `starts` is the first output time; `kept`: rows may lie behind their watermark; `brought`: the run brought rows to
-    a source below; `ending`: these may end lifetimes of earlier ones; `joined`: rows that no run brings reach the
-    step (`has_pairs`); `gapped`: rows that a later one ends do, so that their end may become known when it has been
-    passed (`has_open_ends`); `straggling`: a partition of a punctuated source lies behind what its source had passed
-    before the run.
+    `starts` is the first output time; `added`: the stream is new, no run has written for it; `kept`: rows may lie
+    behind their watermark; `brought`: the run brought rows to a source below; `ending`: these may end lifetimes of
+    earlier ones; `joined`: rows that no run brings reach the step (`has_pairs`); `gapped`: rows that a later one ends
+    do, so that their end may become known when it has been passed (`has_open_ends`); `straggling`: a partition of a
+    punctuated source lies behind what its source had passed before the run.
     `parts` are the partitions of the only source below a step with `partition_by`, and `path` leads from it to the
     step. `states` are those of the steps before and after the run.
     """
@@ -43,6 +43,7 @@ class Due:
     first_batch: int
     last_batch: int
     starts: int | None = None
+    added: bool = False
     kept: bool = False
     brought: bool = False
     ending: bool = False
@@ -137,11 +138,18 @@ class Due:
         return [
             PartitionProgress(
                 part.partition,
-                part_watermark(self.path, before, part.before),
+                self._passed_before(part_watermark(self.path, before, part.before)),
                 part_watermark(self.path, after, part.after),
             )
             for part in self.parts
         ]
+
+    def _passed_before(self, reached: int | None) -> int | None:
+        """The time that a part had passed before the run, from its watermark. Of a stream that was added, no part had
+        passed more than the step: the windows of a part that is ahead are not written yet."""
+        if not self.added:
+            return reached
+        return None if reached is None or self.before.reached is None else min(reached, self.before.reached)
 
     def begun(self) -> int | None:
         """A time before which no window that was open before the run, and no row of one, starts; None if it is not
@@ -199,8 +207,8 @@ class Due:
         """True if a part may have moved on."""
         if self.before.reached != self.after.reached:
             return True
-        if self.step.partition_by is None:
-            return False
+        if self.step.partition_by is None or self.added:
+            return self.added
         if self.listed:
             return any(part.before != part.after for part in self.passed_by_part())
         before, after = self.states

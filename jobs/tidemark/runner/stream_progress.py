@@ -156,6 +156,7 @@ class StreamProgress:
             ending.record.run_first,
             ending.record.run_last,
             starts=latest(self.spec.start, after[step.name].begins),
+            added=ending.record.run_first > 1 and step.name not in ending.recorded,
             kept=any(_keeps(source) for source in below),
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),

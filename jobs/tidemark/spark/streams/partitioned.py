@@ -59,6 +59,9 @@ class PartitionedSteps:
         for column, at in ((BEFORE, due.earlier()), (AFTER, due)):
             joined = self._own(joined, column, at) if by == "substream" else joined
             joined = self._through(joined, column, at)
+        if due.added:  # as `Due.passed_by_part` has it
+            most, own = F.lit(due.before.reached).cast("long"), F.col(BEFORE)
+            joined = joined.withColumn(BEFORE, F.when(own <= most, own).when(own.isNotNull(), most))
         return joined.drop(KEY)
 
     def _own(self, rows: DataFrame, column: str, due: Due) -> DataFrame:
