@@ -67,6 +67,8 @@ NOTHING = [
     parted(PARTS, ("0", 33, 42), ("1", 35, 35), path=(SHIFTED, PARTS)),
     parted(SUBSTREAMS, ("0", 30, 30), path=(SHIFTED, SUBSTREAMS)),
     parted(OUTER, ("0", 43, 62), path=(SHIFTED, PARTS, OUTER)),
+    due(VISITS, added=True),
+    parted(SOURCE_PARTS, ("0", 33, 33), ("1", 39, 39), path=(SOURCE_PARTS,), added=True),
 ]
 
 
@@ -100,6 +102,9 @@ SOMETHING = [
     parted(SUBSTREAMS, ("0", 30, 30), path=(SHIFTED, SUBSTREAMS), after=COMPLETE),
     parted(OUTER, ("0", 43, 63), path=(SHIFTED, PARTS, OUTER)),
     parted(PART_VISITS, ("0", 30, 31), path=(PART_VISITS,)),
+    parted(PART_VISITS, ("0", 33, 33), ("1", 45, 45), path=(PART_VISITS,), added=True),
+    parted(SOURCE_PARTS, ("0", 33, 33), ("1", 45, 45), path=(SOURCE_PARTS,), added=True),
+    parted(SUBSTREAMS, ("0", 33, 33), path=(SHIFTED, SUBSTREAMS), added=True),
 ]
 
 
@@ -163,6 +168,13 @@ def test_times_passed_are_those_of_the_parts_whose_windows_may_close():
     assert moved.closing() == [(33, 33)]
     assert replace(moved, parts=()).closing() == []
     assert replace(moved, parts=(), after=COMPLETE).closing() == [(33, 33)]
+
+
+def test_no_part_of_an_added_step_has_passed_more_than_the_step():
+    step = parted(SOURCE_PARTS, ("0", 33, 34), ("1", 45, 46), ("2", None, 31), path=(SOURCE_PARTS,), added=True)
+    assert [part.before for part in step.passed_by_part()] == [33, 33, None]
+    assert step.closing() == [(33, 46), (None, 31)]
+    assert [part.before for part in replace(step, before=StreamState()).passed_by_part()] == [None] * 3
 
 
 def test_a_step_is_listed_by_partitions_unless_windows_of_rows_lie_below():

@@ -208,7 +208,7 @@ class Due:
         if self.before.reached != self.after.reached:
             return True
         if self.step.partition_by is None or self.added:
-            return self.added
+            return self.step.partition_by is not None
         if self.listed:
             return any(part.before != part.after for part in self.passed_by_part())
         before, after = self.states
