@@ -132,6 +132,32 @@ def test_a_new_stream_over_intervals_is_refused_if_start_has_left_some_out(tmp_p
     assert {row["n"] for row in product.table("streams/h")} == {9}
 
 
+@pytest.mark.parametrize("kind", ["visits", "lives"])
+def test_what_may_need_windows_of_any_age_is_refused_over_windows_that_are_added(tmp_path: Path, kind: str) -> None:
+    """Windows of before are in no table: a session of them may have begun at any time, a life of one may go on."""
+    of_minutes = {**VISITS["v"], "from": "m"} if kind == "visits" else {"from": "living", "tumbling": "3d"}
+    living = {"from": "m", "lifetime": {"until": "_system_timestamp + INTERVAL 9 DAYS"}, "publish": True}
+    streams = MINUTES | {"v": {**of_minutes, "select": {"n": "count(*)"}}}
+    streams |= {"living": living} if kind == "lives" else {}
+    product = fed(tmp_path, SOURCE, RUNS[:4])
+    reason = r"streams\.v: a new stream that depends on rows of any age, but the stream 'm' below it, which is added"
+    with pytest.raises(ConfigError, match=reason) as caught:
+        go_on(product, RUNS[4:5], streams=streams)
+    assert "tidemark backfill" in (caught.value.hint or "")
+    assert not product.pipeline().ledger.last().pending
+    built = product.pipeline().backfill(BASE)
+    product.pipeline().promote(built["version"])
+    product.version = built["version"]
+    go_on(product, RUNS[5:], streams=streams)
+    whole = fed(tmp_path / "whole", SOURCE, RUNS, streams=streams)
+    assert whole.table("streams/v")
+    assert counts(product, "v") == counts(whole, "v")
+
+
+def counts(product: Product, name: str) -> list[tuple[int | None, int]]:
+    return sorted((micros(row["_window_end"]), row["n"]) for row in product.table(f"streams/{name}"))
+
+
 def week_long(run: oracle.Run) -> oracle.Run:
     """A run whose rows last for a week."""
     (landed,) = run.objects

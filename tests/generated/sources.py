@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -63,11 +63,13 @@ def _fitted(kind: str, run: Run) -> Run:
     return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
 
 
-def judged(folder: Path, landing: Landing, later: Mapping[str, Any] | None = None, **settings: Any) -> Product:
-    """A pipeline with these settings, and with those of `later` from the second run on, that has taken all objects,
-    run by run, and is closed."""
+def judged(
+    folder: Path, landing: Landing, between: Callable[[Product, int], None] | None = None, **settings: Any
+) -> Product:
+    """A pipeline with these settings that has taken all objects, run by run, and is closed; `between` is called
+    after each run, with its number from 0 on, before settings are written again."""
     product = Product(folder, {name: source for name, (source, _) in landing.logs.items()}, settings)
-    product.write(**{name: _keys(landing, name) for name in landing.logs})
+    product.write(**keys_of(landing))
     runs = next(iter(landing.logs.values()))[1]
     for number, run in enumerate(runs):
         for name, (_, its) in landing.logs.items():
@@ -78,10 +80,15 @@ def judged(folder: Path, landing: Landing, later: Mapping[str, Any] | None = Non
             product.pipeline().close(as_of=run.as_of)
         else:
             product.run(run.as_of)
-        if later and number == 0:
-            product.settings.update(later)
-            product.write(**{name: _keys(landing, name) for name in landing.logs})
+        if between is not None:
+            between(product, number)
+            product.write(**keys_of(landing))
     return product
+
+
+def keys_of(landing: Landing) -> dict[str, dict[str, Any]]:
+    """Keys of the sources beside those that their settings say: formats and schemas."""
+    return {name: _keys(landing, name) for name in landing.logs}
 
 
 def _keys(landing: Landing, name: str) -> dict[str, Any]:

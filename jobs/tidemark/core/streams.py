@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from tidemark.core.times import MAX_TIME
 from tidemark.core.watermarks import Combined, combine, idle_limit, latest
-from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, Windows
+from tidemark.core.windows import DataDrivenWindows, NumberedWindows, Passed, SessionWindows, Windows
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class StepRules:
     def data_driven(self) -> DataDrivenWindows | None:
         """The step's windows if their bounds come from rows."""
         return self.windows if isinstance(self.windows, DataDrivenWindows) else None
+
+    @property
+    def reaches_back_forever(self) -> bool:
+        """True if an output may depend on a row of any age, by a session or a lifetime without a bound."""
+        sessions = isinstance(self.windows, SessionWindows) and self.windows.max_duration is None
+        return sessions or (self.until and self.lifetime is None)
 
     @property
     def windowed(self) -> bool:
@@ -155,14 +162,15 @@ def opening_states(
 
 
 def _since(step: StepRules, whole: Mapping[str, int | None], lives: Mapping[str, int]) -> int | None:
-    """The time after which outputs of a step end that lack no row. `whole` has, by input, the time after which its
-    rows are all there; None: always. Only rows of sources and windows are stored; others are computed from those."""
+    """The time after which outputs of a step end that lack no row; `MAX_TIME` if there is none. `whole` has, by
+    input, the time after which its rows are all there; None: always. Only rows of sources and windows are stored;
+    others are computed from those."""
     ends = [
         time + back - (step.fixed is not None)
         for time, back in zip(map(whole.get, step.inputs), _reach(step, lives), strict=True)
         if time is not None
     ]
-    return max(ends, default=None)
+    return MAX_TIME if ends and step.reaches_back_forever else max(ends, default=None)
 
 
 def lineage(steps: Sequence[StepRules], name: str) -> Iterator[StepRules]:

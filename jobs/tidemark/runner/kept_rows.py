@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.models.pipeline import RetentionSpec
-from tidemark.config.models.stream_graph import has_long_sessions, sources_below, unbounded
+from tidemark.config.models.stream_graph import has_long_sessions, sources_below, streams_below, unbounded
 from tidemark.core.advance import read_from
+from tidemark.core.batch_result import BatchRecord
+from tidemark.core.streams import opening_states
 from tidemark.core.times import DAY, MAX_TIME, format_time
 from tidemark.core.watermarks import Combined, latest
 from tidemark.errors import ConfigError, Problem
@@ -23,6 +25,8 @@ from tidemark.ledger.tables.rows import Row
 from tidemark.runner.recorded import content_of
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress
+
+_BOUND = "set at_most or max_duration"
 
 
 @dataclass(frozen=True)
@@ -125,19 +129,31 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
         return
     since = KeptRows(ledger, first, spec).rows_since(prior.combined, prior.streams)
     below = {name: list(_missed(spec, name, since)) for name in endless}
-    problems = [
-        Problem(
-            str(spec.path),
-            f"streams.{name}",
-            f"a new stream that depends on rows of any age, but {_said(sources[0], since[sources[0]])}",
-        )
-        for name, sources in below.items()
-        if sources
-    ]
-    if problems:
+    lacking = {name: _said(sources[0], since[sources[0]]) for name, sources in below.items() if sources}
+    hint = f"or read landing again: tidemark backfill {spec.path} --from T0 --from-landing"
+    if not lacking:
+        lacking = dict(_short_of_windows(spec, prior, endless, since))
+        hint = f"or make it with its history: tidemark backfill {spec.path} --from T0"
+    if lacking:
+        said = "a new stream that depends on rows of any age, but"
         raise ConfigError(
-            problems, hint=f"or read landing again: tidemark backfill {spec.path} --from T0 --from-landing"
+            [Problem(str(spec.path), f"streams.{name}", f"{said} {reason}") for name, reason in lacking.items()],
+            hint=hint,
         )
+
+
+def _short_of_windows(
+    spec: PipelineSpec, prior: BatchRecord, endless: Sequence[str], since: Mapping[str, int]
+) -> Iterator[tuple[str, str]]:
+    """New streams that may need windows of any age of a stream that is new, too, or was added later; with why."""
+    recorded = {name: end.state for name, end in prior.streams.items()}
+    opened = opening_states(StreamProgress(spec).steps, recorded, prior.combined, False, since)
+    for name in endless:
+        if (opened[name].begins or 0) < MAX_TIME:
+            continue
+        short = (each for each in streams_below(spec.streams, name) if spec.streams[each].windowed)
+        where = next(each for each in short if opened[each].begins is not None)
+        yield name, f"the stream {where!r} below it, which is added later, has no windows of before: {_BOUND}"
 
 
 def _missed(spec: PipelineSpec, name: str, since: Mapping[str, int]) -> Iterator[str]:
@@ -156,7 +172,7 @@ def _said(source: str, until: int) -> str:
         return f"rows of the source {source!r} that start left out may last until now, and are in no table"
     return (
         f"rows of the source {source!r} up to {format_time(until)} are in no table, since start or retention left"
-        " them out: set at_most or max_duration"
+        f" them out: {_BOUND}"
     )
 
 

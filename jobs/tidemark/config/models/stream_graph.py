@@ -71,6 +71,11 @@ def sources_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ..
     return tuple(each for each in _from(streams, name) if each not in streams)
 
 
+def streams_below(streams: Mapping[str, StreamSpec], name: str) -> tuple[str, ...]:
+    """Streams that a stream is made of, in order, without repetition."""
+    return tuple(each for each in _from(streams, name) if each in streams and each != name)
+
+
 def _from(streams: Mapping[str, StreamSpec], name: str) -> Iterable[str]:
     """A stream or source and all that lie below it, in order, without repetition."""
     found: dict[str, None] = {}
