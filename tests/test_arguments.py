@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from itertools import count
 
 import pytest
@@ -40,6 +41,7 @@ def pipeline(tmp_path, monkeypatch):
         (lambda p: p.rows(partition=1.5), "1.5 is not a partition", "its name"),
         (lambda p: p.rows(batch=0), "batch is 0", "whole number of 1 or more"),
         (lambda p: p.rows(since=1.5), "1.5 is not a time", "ISO 8601"),
+        (lambda p: p.run(as_of=datetime(2026, 1, 1)), "has no zone", "tzinfo=datetime.UTC"),  # noqa: DTZ001
         (lambda p: p.export_rows(3, "csv"), "target is 3", "path"),
         (lambda p: p.explain("readings", "0", "first"), "offset is 'first'", "whole number"),
         (lambda p: p.explain("readings"), "partition and offset are missing", "SOURCE PARTITION OFFSET"),
@@ -69,6 +71,7 @@ AGES = {
     "2d": "2100-02-27T12:30:00Z",
     "36h": "2100-02-28T00:30:00Z",
     "1h30m": "2100-03-01T11:00:00Z",
+    datetime(2100, 3, 1, 6, tzinfo=timezone(timedelta(hours=-5))): "2100-03-01T11:00:00Z",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -96,7 +97,7 @@ class Pipeline:
     @overload
     def run(
         self,
-        as_of: str | int | None = None,
+        as_of: Moment = None,
         run_id: str | None = None,
         max_files: int | None = None,
         dry_run: Literal[False] = False,
@@ -107,7 +108,7 @@ class Pipeline:
     @overload
     def run(
         self,
-        as_of: str | int | None = None,
+        as_of: Moment = None,
         run_id: str | None = None,
         max_files: int | None = None,
         dry_run: bool = False,
@@ -118,7 +119,7 @@ class Pipeline:
     @explained
     def run(
         self,
-        as_of: str | int | None = None,
+        as_of: Moment = None,
         run_id: str | None = None,
         max_files: int | None = None,
         dry_run: bool = False,
@@ -133,7 +134,7 @@ class Pipeline:
         return runs.dry_run(self.context, request) if dry_run else runs.run(self.context, request, wait)
 
     @explained
-    def close(self, source: str | None = None, as_of: str | int | None = None, wait: bool = False) -> RunRecord:
+    def close(self, source: str | None = None, as_of: Moment = None, wait: bool = False) -> RunRecord:
         """Do a last run, after which the source (default: all) is complete: it takes no more objects."""
         sources = [*self.spec.sources] if source is None else [self.reader.known(source)]
         return runs.run(self.context, RunRequest(instant(as_of, self.context.clock()), closing=sources), wait)
@@ -194,8 +195,8 @@ class Pipeline:
     @explained
     def backfill(
         self,
-        from_: str | int,
-        to: str | int | None = None,
+        from_: str | int | datetime,
+        to: Moment = None,
         settings_: Sequence[str] = (),
         from_landing: bool = False,
         wait: bool = False,

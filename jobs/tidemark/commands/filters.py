@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeAlias, TypedDict, TypeVar, get_type_hints
 
 from tidemark.arguments import known_names, number, texts
 from tidemark.arguments import partition as name_of_partition
-from tidemark.core.times import parse_moment
+from tidemark.core.times import from_datetime, parse_moment
 from tidemark.errors import UsageError
 
-Moment: TypeAlias = str | int | None
-"""A time as callers give it: text that `instant` reads, microseconds UTC, or None: no bound."""
-
+Moment: TypeAlias = str | int | datetime | None
+"""A time as callers give it: text that `instant` reads, microseconds UTC, a datetime with its zone, or None: no
+bound."""
 
 V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Filters(TypedDict, total=False):
     """Conditions on rows; all given ones must hold. Times are times of arrival: ISO 8601 with an offset, a date, an
-    age such as `2d`, or microseconds UTC."""
+    age such as `2d`, a datetime with its zone, or microseconds UTC."""
 
     source: str | None
     fate: str | None
     reason: str | None
     partition: str | int | None
-    since: str | int | None
-    until: str | int | None
+    since: Moment
+    until: Moment
     batch: int | None
     dead_letters: str | None
 
 
-def instant(value: str | int | None, now: int) -> int | None:
+def instant(value: Moment, now: int) -> int | None:
     """A given time in microseconds UTC; ages are counted back from `now`. Raises UsageError for other values."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise UsageError(f"{value!r} has no zone", hint="give it one: value.replace(tzinfo=datetime.UTC)")
+        return from_datetime(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
         hint = (
             "give text: ISO 8601 with an offset, a date, or an age such as 2d; or microseconds UTC as a whole number"
