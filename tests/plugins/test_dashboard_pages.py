@@ -57,6 +57,23 @@ def test_the_list_says_how_far_each_pipeline_is(client):
     assert line["newest run as of"] == "2026-01-01 14:00:00"
 
 
+def test_a_long_list_is_searched_by_a_text_in_names(tmp_path):
+    names = [f"toll_{number}" for number in range(12)]
+    for name in names:
+        write_file(tmp_path, name)
+    client = client_of(application(tmp_path, Doorman({"reader": [f"tidemark_{name}" for name in names]})))
+    assert len(page_of(client, "/").lines("pipelines")) == 10
+    assert [line["pipeline"] for line in page_of(client, "/?name=TOLL_1").lines("pipelines")] == [
+        "toll_1",
+        "toll_10",
+        "toll_11",
+    ]
+    assert "/?name=toll&page=2" in links_of(page_of(client, "/?name=toll"))
+    nothing = client.get("/", params={"name": "<b>"}).text
+    assert "There is no pipeline with &#x27;&lt;b&gt;&#x27; in its name here" in nothing
+    assert 'value="&lt;b&gt;"' in nothing
+
+
 def test_a_pipeline_whose_tables_are_damaged_hides_no_other(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "copy")
     write_file(tmp_path / "copy", "broken")

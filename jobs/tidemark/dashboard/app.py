@@ -61,11 +61,12 @@ def _list(served: Served) -> APIRouter:
 
     @router.get("/")
     def pipelines(
-        request: Request, given: Annotated[asked.Paged, Query()], user: User = Depends(served.host.user)
+        request: Request, given: Annotated[asked.Pipelines, Query()], user: User = Depends(served.host.user)
     ) -> Response:
         found, links = served.readable(user), Links.of(request)
-        shown = served.glances(found.sound.values(), given.page)
-        return answer(listing.listing(shown, found.broken, links), links)
+        wanted = (given.name or "").lower()
+        shown = served.glances([file for name, file in found.sound.items() if wanted in name], given.page)
+        return answer(listing.listing(shown, found.broken, given.name, links), links)
 
     @router.get("/pipelines")
     def without_a_name(

@@ -40,6 +40,12 @@ class Paged(Nothing):
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
 
+class Pipelines(Paged):
+    """Parameters of the list of pipelines: those with a text in their name."""
+
+    name: Text = None
+
+
 class Partitions(Paged):
     """Parameters of the list of partitions: one source, or those that hold back only."""
 

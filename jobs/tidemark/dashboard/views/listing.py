@@ -8,8 +8,9 @@ from pathlib import Path
 from tidemark.commands.dashboard.paged import ListPage
 from tidemark.commands.dashboard.pages import PipelineSummary
 from tidemark.config.pipeline_files import PipelineFile, dag_id
+from tidemark.dashboard.asked import LONGEST
 from tidemark.dashboard.links import Links, link, named
-from tidemark.dashboard.shell import Page, paged, pager, quiet
+from tidemark.dashboard.shell import Page, form, paged, pager, quiet, void
 from tidemark.dashboard.views.states import Standing, badge
 from tidemark.errors import TidemarkError
 from tidemark.report.page.fates import HEADS, fate_cells
@@ -23,13 +24,16 @@ Listed = tuple[PipelineSummary, Standing] | TidemarkError
 """The summary of a pipeline's ledger and its state, or the error of reading it."""
 
 
-def listing(shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, str], links: Links) -> Page:
-    """Return the page of pipelines and of invalid files."""
+def listing(
+    shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, str], wanted: str | None, links: Links
+) -> Page:
+    """Return the page of pipelines and of invalid files; `wanted` is the text in names that was asked for."""
     heads = ("pipeline", "state", "newest run as of", "behind", *HEADS, "in Airflow")
     rows = [_line(file, summary, links) for file, summary in shown.rows]
-    inner: list[Html] = [_empty()] if not shown.total else [table("pipelines", heads, rows)]
+    inner: list[Html] = [_search(wanted, links)] if wanted or shown.pages > 1 else []
+    inner.append(table("pipelines", heads, rows) if shown.total else _empty(wanted))
     if shown.pages > 1:
-        inner.append(pager(shown, links.to(""), "pipeline"))
+        inner.append(pager(shown, links.to("", name=wanted), "pipeline"))
     if shown.total:
         inner.append(quiet("Behind is how far the slowest source's watermark is from the as_of of the newest run."))
     files = [{"file": path.name, "message": message} for path, message in broken.items()]
@@ -37,8 +41,14 @@ def listing(shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, 
     return Page("Pipelines", (*inner, *_broken(broken)), data=data)
 
 
-def _empty() -> Html:
-    return paragraph("There is no pipeline here that you may read.")
+def _search(wanted: str | None, links: Links) -> Html:
+    field = void("input", name="name", value=wanted, type="search", maxlength=LONGEST)
+    return form(links.to(""), element("label", element("span", "Name contains"), field), button="Show")
+
+
+def _empty(wanted: str | None) -> Html:
+    named = f" with {wanted!r} in its name" if wanted else ""
+    return paragraph(f"There is no pipeline{named} here that you may read.")
 
 
 def _line(file: PipelineFile, summary: Listed, links: Links) -> Sequence[Cell | Html]:
