@@ -203,9 +203,8 @@ class Pipeline:
         label: str | None = None,
         **named: Sequence[str],
     ) -> BackfillRecord:
-        """Build a version beside the live one, with outputs in [from_, to) made anew.
-        `set` (KEY=VALUE each, also called `settings_`) overrides the file. With `from_landing` rows are read from
-        landing again, as they are there now. `versions` shows the `label`, so that the caller finds the version."""
+        """Build a version beside the live one, its outputs in [from_, to) made anew. `set` (KEY=VALUE each, also
+        `settings_`) overrides the file; `from_landing` reads landing again; `versions` shows the `label`."""
         from tidemark.commands.backfill.build import BackfillRequest, build
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():

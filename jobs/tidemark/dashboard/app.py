@@ -61,7 +61,7 @@ def _list(served: Served) -> APIRouter:
 
     @router.get("/")
     def pipelines(
-        request: Request, given: Annotated[asked.Pipelines, Query()], user: User = Depends(served.host.user)
+        request: Request, given: Annotated[asked.NameFilter, Query()], user: User = Depends(served.host.user)
     ) -> Response:
         found, links = served.readable(user), Links.of(request)
         wanted = (given.name or "").lower()

@@ -40,7 +40,7 @@ class Paged(Nothing):
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
 
-class Pipelines(Paged):
+class NameFilter(Paged):
     """Parameters of the list of pipelines: those with a text in their name."""
 
     name: Text = None
