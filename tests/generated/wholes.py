@@ -1,0 +1,44 @@
+"""Whole pipelines over many runs, made at random: `PIPELINES=` for each test, others with `SEED=`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from random import Random
+
+from pipelines import Author, Generated
+from samples import drawn
+from sources import Landing, landings
+from test_generated_pipelines import streams_of
+
+from product import Product
+from strategies import BASE
+
+PIPELINES = int(os.environ.get("PIPELINES", "2"))
+STREAMS = 10
+_SEED = os.environ.get("SEED", "7")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A pipeline over a landing of at least two runs and a close; `dice` go on from its making, `where` names it."""
+
+    dice: Random
+    landing: Landing
+    made: Generated
+    where: str
+
+    def a_time(self, product: Product) -> int:
+        """The time of one of the rows that the product has judged, microseconds."""
+        rows = [row for name in self.landing.logs for row in product.events(name)]
+        times = sorted(row["_system_timestamp"] for row in rows if row["_system_timestamp"] is not None)
+        return self.dice.choice(times or [BASE])
+
+
+def whole(kind: str, number: int) -> Whole:
+    """The pipeline of this number for a kind of test, always the same."""
+    dice = Random(f"{_SEED}:{kind}:{number}")  # noqa: S311 - the same pipelines each time
+    several = [each for each in drawn(landings(), 3 * PIPELINES) if len(each.logs["a"][1]) > 2]
+    made = Author(dice, streams_of(several[number])).write(STREAMS)
+    return Whole(dice, several[number], made, f"SEED={_SEED}, pipeline {number}: {json.dumps(made.streams)}")
