@@ -207,8 +207,10 @@ class Due:
         """True if a part may have moved on."""
         if self.before.reached != self.after.reached:
             return True
-        if self.step.partition_by is None or self.added:
-            return self.step.partition_by is not None
+        if self.step.partition_by is None:
+            return False
+        if self.added:
+            return True
         if self.listed:
             return any(part.before != part.after for part in self.passed_by_part())
         before, after = self.states

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
+from tidemark.commands.filters import Moment
+
 if TYPE_CHECKING:
     from tidemark.context import RunContext
     from tidemark.records.cases import CasesRecord, RecordedCaseRecord
@@ -31,8 +33,8 @@ class RecordOptions(TypedDict, total=False):
     columns whose values are replaced by pseudonyms."""
 
     source: str | None
-    since: str | int | None
-    until: str | int | None
+    since: Moment
+    until: Moment
     run: str | None
     mask: Sequence[str]
 

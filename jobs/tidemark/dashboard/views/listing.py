@@ -35,7 +35,8 @@ def listing(
     if shown.pages > 1:
         inner.append(pager(shown, links.to("", name=wanted), "pipeline"))
     if shown.total:
-        inner.append(quiet("Behind is how far the slowest source's watermark is from the as_of of the newest run."))
+        explained = "Behind is how far the slowest source's watermark is from its as_of."
+        inner.append(quiet(f"Rows are those of the newest run. {explained}"))
     files = [{"file": path.name, "message": message} for path, message in broken.items()]
     data = {"pipelines": [_data(*each) for each in shown.rows], **paged(shown), "broken": files}
     return Page("Pipelines", (*inner, *_broken(broken)), data=data)
