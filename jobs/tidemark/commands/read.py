@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow.dataset import ParquetReadOptions, dataset
+from pyarrow.dataset import dataset
 
 from tidemark.commands.exclude import why
 from tidemark.commands.filters import Filters, instant
@@ -86,9 +86,8 @@ class Reader:
     ledger: Ledger
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
 
-    def table(self, name: str, through: int | None = None, repeated: Sequence[str] = ()) -> Dataset:
-        """A table as a dataset, without rows of batches after `through` (default: after the last committed batch).
-        The columns `repeated`, texts with few values, are read as dictionaries: they are counted in less time."""
+    def table(self, name: str, through: int | None = None) -> Dataset:
+        """A table as a dataset, without rows of batches after `through` (default: after the last committed batch)."""
         bound = self.ledger.last().committed_through if through is None else through
         if name in self.ledger.stores:
             ensure_whole(self.ledger, [name])
@@ -97,8 +96,7 @@ class Reader:
         ensure_whole(self.ledger, [name])
         if not is_table(place):
             return self._empty(name, place)
-        options = ParquetReadOptions(dictionary_columns=list(repeated)) if repeated else None
-        whole = delta_table(place).to_pyarrow_dataset(parquet_read_options=options)
+        whole = delta_table(place).to_pyarrow_dataset()
         return whole.filter(pc.field(batch_column(whole.schema.names)) <= bound)
 
     def _empty(self, name: str, place: Place) -> Dataset:

@@ -83,7 +83,7 @@ def _sources(reader: Reader, asked: RowScope, through: int) -> list[JudgedSource
     return [
         JudgedSource(
             rules,
-            reader.table(f"events/{name}", through, repeated=("_file", "_disposition")),
+            reader.table(f"events/{name}", through),
             _landed(reader, name, asked),
         )
         for name, rules in rules_of(declared).items()
