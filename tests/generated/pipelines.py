@@ -397,7 +397,8 @@ class Author:
 
     def _sized(self, keys: dict[str, Any], operator: str, below: str) -> str:
         """Rows with the bounds of each of their windows of one size."""
-        size = self.dice.choice((1, 2, 4, 7)) * SECOND
+        longer = 100_000 if "calendar" in self.known[below].below else 1  # else a month is in millions of windows
+        size = self.dice.choice((1, 2, 4, 7)) * SECOND * longer
         hop = {"tumbling": size, "hopping": max(size // 2, SECOND // 2), "gaps": size + 3 * SECOND}[operator]
         offset = self.dice.choice((0, 0, 1, hop - 1, hop // 2))
         shape = {"size": f"{size}us", "offset": f"{offset}us"}

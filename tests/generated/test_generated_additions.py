@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from engines import Duck, written
 from sources import Landing, judged, keys_of
-from wholes import PIPELINES, STREAMS, whole
+from wholes import PIPELINES, STREAMS, newest, whole
 
 from oracle import SECOND
 from product import Product
 from strategies import BASE
-from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import ConfigError
 from tidemark.runner.kept_rows import ensure_rows
 
@@ -86,14 +85,6 @@ def possible(product: Product, landing: Landing, streams: dict[str, Any], first:
             assert refused.isdisjoint(first)
         streams = {name: keys for name, keys in streams.items() if name not in refused}
     return streams
-
-
-def newest(product: Product) -> BatchRecord:
-    """The last committed batch."""
-    ledger = product.pipeline().ledger
-    through = ledger.last().committed_through
-    (last,) = ledger.batches(through, through)
-    return last
 
 
 def passed(product: Product) -> int:

@@ -14,6 +14,7 @@ from test_generated_pipelines import streams_of
 
 from product import Product
 from strategies import BASE
+from tidemark.core.batch_result import BatchRecord
 
 PIPELINES = int(os.environ.get("PIPELINES", "2"))
 STREAMS = 10
@@ -42,3 +43,11 @@ def whole(kind: str, number: int) -> Whole:
     several = [each for each in drawn(landings(), 3 * PIPELINES) if len(each.logs["a"][1]) > 2]
     made = Author(dice, streams_of(several[number])).write(STREAMS)
     return Whole(dice, several[number], made, f"SEED={_SEED}, pipeline {number}: {json.dumps(made.streams)}")
+
+
+def newest(product: Product) -> BatchRecord:
+    """The last committed batch."""
+    ledger = product.pipeline().ledger
+    through = ledger.last().committed_through
+    (last,) = ledger.batches(through, through)
+    return last

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
-from tidemark.core.times import SECOND
+from tidemark.core.times import SECOND, format_duration
 from tidemark.records.rows import LateRecord
 from tidemark.report.events import EventRow
 from tidemark.report.explain.origin import RunLookup
@@ -83,13 +83,13 @@ class LateWindow:
             return f"{late}: {part} had passed when the run began ({allowed}) is no longer recorded."
         before = "the watermark in force before it" if self.by_row else "the step's watermark when the run began"
         mark = f"{before}, {moment(self.passed, day)}, had passed it ({allowed})"
-        wanted = f"allowed_lateness at least {readable(self.needed)} (exactly {self.needed} us)"
+        wanted = f"allowed_lateness at least {readable(self.needed)} (exactly {format_duration(self.needed)})"
         return f"{late}: {mark}. It would have counted there with {wanted}, all else being the same."
 
 
 def readable(micros: int) -> str:
     """Return the smallest sufficient whole number of seconds, as a configuration writes it."""
-    return f"{-(-max(micros, 0) // SECOND)}s"
+    return format_duration(-(-max(micros, 0) // SECOND) * SECOND)
 
 
 def late_for(row: EventRow, steps: Sequence[WindowStep], recorded: RunLookup) -> tuple[LateWindow, ...]:

@@ -1,0 +1,44 @@
+"""Pipelines made at random, whose tables are compacted after each run, and events deleted that no stream needs.
+
+They write the rows that DuckDB computes from all rows. `PIPELINES=` are made, others with `SEED=`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from engines import Duck, written
+from sources import judged
+from wholes import PIPELINES, newest, whole
+
+from product import DAY, Product
+from strategies import BASE
+from tidemark.runner.maintenance import Keeping
+
+LATER = BASE + 36500 * DAY
+"""A time by which the days of all rows are over."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(PIPELINES))
+def test_streams_lack_no_row_that_retention_deletes(quick, tmp_path, number):
+    drawn = whole("retained", number)
+    deleted = []
+
+    def kept(product: Product, _: int) -> None:
+        pipeline = product.pipeline()
+        keeping = Keeping(pipeline.spec, pipeline.ledger, pipeline.context.tables)
+        before = count(product)
+        keeping.now(newest(product))
+        pipeline.context.tables().retain(list(drawn.landing.logs), LATER, keeping.needed(newest(product)))
+        deleted.append(before - count(product))
+
+    def count(product: Product) -> int:
+        return sum(len(product.events(name)) for name in drawn.landing.logs)
+
+    product = judged(tmp_path, drawn.landing, kept, streams=drawn.made.streams)
+    wanted, found = Duck(drawn.landing).tables(drawn.made), written(quick, product, drawn.made)
+    assert any(deleted)
+    for table in wanted.keys() | found.keys():
+        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, drawn.where)
+    assert wanted
