@@ -35,6 +35,24 @@ _OF_A_LANDING, _OF_A_JOB = 50, 10
 _PARTS = min(20, -(-CASES // _OF_A_LANDING))
 _STREAMS = (0, 1, 1, 1, 2, 2, 3, 6)
 _ONE_STAGE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+_SPLIT = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64b",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1b",
+    "spark.sql.adaptive.forceOptimizeSkewedJoin": "true",
+    "spark.sql.adaptive.skewJoin.skewedPartitionFactor": "1.0",
+    "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": "1b",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "1",
+    "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "2",
+    "spark.sql.TungstenAggregate.testFallbackStartsAt": "1,2",
+    "spark.sql.windowExec.buffer.in.memory.threshold": "1",
+    "spark.sql.windowExec.buffer.spill.threshold": "2",
+}
+"""Settings with which Spark does what it does with many rows: tasks are split, hashed aggregates are sorted, and
+buffers go to disk."""
 
 
 def streams_of(landing: Landing) -> dict[str, Stream]:
@@ -65,13 +83,15 @@ def pipelines_of(landing: Landing, number: int) -> Iterator[Generated]:
 
 @pytest.fixture
 def kept_rows(monkeypatch):
-    """Event rows of a table are read once, in one task; each pipeline still selects those that it needs."""
+    """Event rows of a table are read once, in one task or in three; each pipeline selects those that it needs."""
     kept: dict[str, DataFrame] = {}
 
     def rows_of(spark, place, *_):
         if place not in kept:
             rows = spark.read.format("delta").load(place)
-            kept[place] = spark.createDataFrame(rows.toArrow(), rows.schema).coalesce(1)
+            rows = spark.createDataFrame(rows.toArrow(), rows.schema)
+            split = spark.conf.get("spark.sql.adaptive.enabled") == "true"
+            kept[place] = rows.repartition(3) if split else rows.coalesce(1)
         return kept[place]
 
     monkeypatch.setattr(file_pruning, "rows_of", rows_of)
@@ -85,7 +105,7 @@ def hold_landing(spark, folder, landing, number, count):
         if isinstance(source, Source):
             assert verdicts(taken.events(name)) == expected(outcomes[name]), (number, name)
     bounded = all(isinstance(source, Source) and not source.interval for source, _ in landing.logs.values())
-    duck, together = Duck(landing), Together(spark, taken, alone=bounded and number % 4 > 0)
+    duck, together = Duck(landing), Together(spark, taken, alone=bounded and number % 4 > 1)
     made = list(islice(pipelines_of(landing, number), count))
     for first in range(0, len(made), _OF_A_JOB):
         some = made[first : first + _OF_A_JOB]
@@ -98,8 +118,8 @@ def hold_landing(spark, folder, landing, number, count):
 
 def hold(spark, folder, count, part, parts):
     """A part of `count` pipelines have DuckDB's rows in all tables."""
-    with settings(spark, _ONE_STAGE):
-        for number, landing in list(enumerate(drawn(landings(), -(-count // _OF_A_LANDING))))[part::parts]:
+    for number, landing in list(enumerate(drawn(landings(), -(-count // _OF_A_LANDING))))[part::parts]:
+        with settings(spark, _SPLIT if number % 4 == 1 else _ONE_STAGE):
             hold_landing(spark, folder, landing, number, min(count - number * _OF_A_LANDING, _OF_A_LANDING))
 
 
