@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from samples import drawn
 from sources import Landing, judged, judged_by_oracle, landings, shape_of, used
 
-from interpreted import settings
+from interpreted import COMPILED, settings
 from oracle import Source
 from product import expected, verdicts
 from tidemark.spark.tables import file_pruning
@@ -119,7 +119,8 @@ def hold_landing(spark, folder, landing, number, count):
 def hold(spark, folder, count, part, parts):
     """A part of `count` pipelines have DuckDB's rows in all tables."""
     for number, landing in list(enumerate(drawn(landings(), -(-count // _OF_A_LANDING))))[part::parts]:
-        with settings(spark, _SPLIT if number % 4 == 1 else _ONE_STAGE):
+        chosen = _SPLIT | (COMPILED if number == 5 else {}) if number % 4 == 1 else _ONE_STAGE
+        with settings(spark, chosen):
             hold_landing(spark, folder, landing, number, min(count - number * _OF_A_LANDING, _OF_A_LANDING))
 
 

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from tidemark.spark.maxima import greatest_before, greatest_before_in_runs, running_state, unseen
+from tidemark.spark.jvm_functions import invoked, or_none
+from tidemark.spark.maxima import greatest_before, running_state, unseen
 
 
 @pytest.fixture
@@ -70,7 +71,8 @@ def test_groups_that_come_mixed_in_runs_are_told_apart(spark, runs):
     run = F.pmod(F.xxhash64("one", "other"), F.lit(runs))
     placed = rows.withColumn("run", run).sortWithinPartitions("run", "id")
     named = (F.col("run"), F.col("one"), F.col("other"))
-    found = placed.withColumn("before", greatest_before_in_runs(*named, F.col("value"))).select("id", "before")
+    before = invoked("rows.PrecedingMaximum", *named, or_none(F.col("value")))
+    found = placed.withColumn("before", before).select("id", "before")
     earlier = Window.partitionBy("one", "other").orderBy("id").rowsBetween(Window.unboundedPreceding, -1)
     expected = rows.select("id", F.max("value").over(earlier).alias("before"))
     assert sorted(found.collect()) == sorted(expected.collect())

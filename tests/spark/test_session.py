@@ -81,14 +81,16 @@ ASKED = """
 import json
 from tidemark.spark.session.session import open_session
 conf = open_session("local[1]").conf
-print(json.dumps([conf.get("spark.executor.cores"), conf.get("spark.driver.memory"), conf.get("spark.ui.enabled")]))
+names = ["executor.cores", "driver.memory", "ui.enabled", "sql.adaptive.advisoryPartitionSizeInBytes"]
+print(json.dumps([conf.get("spark." + name) for name in names]))
 """
 
 
 @pytest.mark.spark
 @pytest.mark.long
 def test_spark_settings_of_the_environment_count():
-    asked = json.dumps({"spark.executor.cores": "2", "spark.driver.memory": "1g"})
+    size = {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "64b"}
+    asked = json.dumps({"spark.executor.cores": "2", "spark.driver.memory": "1g", **size})
     environ = os.environ | {CONF_VARIABLE: asked}
     done = subprocess.run([sys.executable, "-c", ASKED], env=environ, capture_output=True, text=True, check=True)  # noqa: S603
-    assert json.loads(done.stdout.splitlines()[-1]) == ["2", "1g", "false"]
+    assert json.loads(done.stdout.splitlines()[-1]) == ["2", "1g", "false", "64b"]

@@ -44,12 +44,6 @@ def greatest_before(group: Column, part: Column, value: Column) -> Column:
     return invoked("rows.PrecedingMaximum", group, part, or_none(value))
 
 
-def greatest_before_in_runs(run: Column, one: Column, other: Column, value: Column) -> Column:
-    """The greatest value of a group's rows before each row, for groups whose rows are in order but mixed with other
-    groups of one `run`, a number. `one` and `other`, texts that are not null, name a row's group."""
-    return invoked("rows.PrecedingMaximum", run, one, other, or_none(value))
-
-
 def latest_in_cell(partition: Column, cell: Column, own: Column) -> Column:
     """The latest arrival so far of a partition's rows in their cell, by each row, in the order in which files give
     rows."""

@@ -27,7 +27,8 @@ def bounded(policy: Policy, intervals: bool = False) -> Column:
 def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column, end: Column) -> Column:
     """Fate of staged rows, sorted by group: a struct of `stamp`, `fate`, `reasons` and `watermark`.
 
-    `group` names a row's group, in two parts as in `greatest_before` or in three as in `greatest_before_in_runs`.
+    `group` names a row's group, in two parts as in `greatest_before`. In three (the number of a run of rows, and two
+    texts that are not null) groups come mixed within a run.
     `before` is the watermark known before a group's rows, and `high` the greatest time of rows before them. `end` is
     where a row ends, null for points.
     """

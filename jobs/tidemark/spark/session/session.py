@@ -98,11 +98,15 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
 
 
 def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
-    """Return tidemark's own session beside another one, with the settings that results and readers rely on."""
+    """Return tidemark's own session beside another one, with the settings that results and readers rely on.
+
+    Settings that only cost time are those that the Spark application was started with, where it names them."""
     session = own_session(beside)
     if on_s3:
         s3a.configure(session)
-    for key, value in {**RESULT_SETTINGS, **_COST_SETTINGS}.items():
+    given = dict(beside.sparkContext.getConf().getAll())
+    chosen = {key: given.get(key, value) for key, value in _COST_SETTINGS.items()}
+    for key, value in {**RESULT_SETTINGS, **chosen}.items():
         session.conf.set(key, value)
     if plain(Way.CALLS):
         session.conf.set(*_CATALOG)
