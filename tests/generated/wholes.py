@@ -37,11 +37,11 @@ class Whole:
         return self.dice.choice(times or [BASE])
 
 
-def whole(kind: str, number: int) -> Whole:
-    """The pipeline of this number for a kind of test, always the same."""
+def whole(kind: str, number: int, streams: int = STREAMS) -> Whole:
+    """The pipeline of this number for a kind of test, always the same, with so many streams."""
     dice = Random(f"{_SEED}:{kind}:{number}")  # noqa: S311 - the same pipelines each time
     several = [each for each in drawn(landings(), 3 * PIPELINES) if len(each.logs["a"][1]) > 2]
-    made = Author(dice, streams_of(several[number])).write(STREAMS)
+    made = Author(dice, streams_of(several[number])).write(streams)
     return Whole(dice, several[number], made, f"SEED={_SEED}, pipeline {number}: {json.dumps(made.streams)}")
 
 
