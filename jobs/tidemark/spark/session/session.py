@@ -100,14 +100,15 @@ def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSess
 def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
     """Return tidemark's own session beside another one, with the settings that results and readers rely on.
 
-    Settings that only cost time are those that the Spark application was started with, where it names them."""
+    Settings that only cost time are left as they are where the Spark application was started with others."""
     session = own_session(beside)
     if on_s3:
         s3a.configure(session)
-    given = dict(beside.sparkContext.getConf().getAll())
-    chosen = {key: given.get(key, value) for key, value in _COST_SETTINGS.items()}
-    for key, value in {**RESULT_SETTINGS, **chosen}.items():
+    for key, value in RESULT_SETTINGS.items():
         session.conf.set(key, value)
+    for key, value in _COST_SETTINGS.items():
+        if session.conf.get(key, None) is None:
+            session.conf.set(key, value)
     if plain(Way.CALLS):
         session.conf.set(*_CATALOG)
     else:
