@@ -8,8 +8,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pytest
-from incidents import KINDS, chosen, found, named, runs_of
+from deltalake import write_deltalake
+from incidents import KINDS, TIME, chosen, found, named, runs_of
+from incidents import judged as judged_world
 from rich.console import Console
 from toll_week import T0, TOLL, judged, readings
 
@@ -22,9 +27,12 @@ from tidemark.cli.text.why import run_cause
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_duration, parse_time
 from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
-from tidemark.report.causes.causes import clocks_change
+from tidemark.report.causes.causes import Kind, clocks_change
+from tidemark.report.causes.cells import CountedSource, JudgedSource, RowScope, count
 from tidemark.report.causes.ordinary import Hour, densest
 from tidemark.report.causes.sentences import listed, of_total, span_of, when
+from tidemark.report.scan import files_here, sql
+from tidemark.storage import dataset_of
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +124,39 @@ def test_the_first_sentence_names_a_planted_cause(kind):
 @pytest.mark.parametrize("seed", range(6))
 def test_an_ordinary_week_is_quiet(seed):
     assert found(chosen(f"fast-{seed}", None)) == []
+
+
+def counted(source: JudgedSource, asked: RowScope) -> list[object]:
+    with sql() as connection:
+        rows = count(CountedSource(connection, source, asked))
+        return [rows, *(sorted(connection.table(name).fetchall(), key=repr) for name in ("cells", "repeats"))]
+
+
+def test_events_in_a_folder_are_counted_as_those_that_arrow_reads(tmp_path):
+    planted = chosen("fast", Kind.BAD_FILE)
+    source, asked = judged_world(planted)
+    rows = source.events.to_table()
+    arrivals = [None if number % 50 == 0 else each for number, each in enumerate(rows["_arrival_time"].to_pylist())]
+    rows = rows.set_column(rows.schema.get_field_index("_arrival_time"), "_arrival_time", pa.array(arrivals, TIME))
+    source = replace(source, events=ds.dataset(rows))
+    last = max(rows["_batch_id"].to_pylist())
+    for batch in range(1, last + 1):  # a file for each run
+        write_deltalake(tmp_path, rows.filter(pc.field("_batch_id") == batch), mode="append")
+    there = replace(source, events=dataset_of(tmp_path))
+    begins = planted.begins
+    for each in (
+        asked,
+        RowScope(3, 5, history=begins - 5 * DAY, as_of=asked.as_of),
+        RowScope(last=last - 1, since=begins - DAY, until=begins, history=begins - 3 * DAY),
+        RowScope(last=2),
+    ):
+        assert counted(there, each) == counted(source, each)
+        assert files_here(there.events, each.read())
+    assert len(files_here(there.events, RowScope(last=2).read())) == 2 < last, "others are not opened"
+    odd = tmp_path / "a*b"  # a name that DuckDB would take for a pattern
+    write_deltalake(odd, rows)
+    assert files_here(dataset_of(odd), None) == []
+    assert counted(replace(source, events=dataset_of(odd)), asked) == counted(source, asked)
 
 
 def test_the_densest_hours_are_found_and_single_rows_beside_them_are_not():

@@ -36,7 +36,7 @@ from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.source_rules import rules_of
-from tidemark.storage import Place, delta_table, is_table
+from tidemark.storage import Place, dataset_of, is_table
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -96,8 +96,13 @@ class Reader:
         ensure_whole(self.ledger, [name])
         if not is_table(place):
             return self._empty(name, place)
-        whole = delta_table(place).to_pyarrow_dataset()
+        whole = dataset_of(place)
         return whole.filter(pc.field(batch_column(whole.schema.names)) <= bound)
+
+    def events(self, source: str) -> Dataset:
+        """The events of a source, of all batches. Raises TableNotFoundError if no row has been written yet."""
+        ensure_whole(self.ledger, [f"events/{source}"])
+        return dataset_of(self.ledger.folder / "events" / source)
 
     def _empty(self, name: str, place: Place) -> Dataset:
         """A table that no row has been written to yet. Raises UsageError if its schema is not known without rows."""

@@ -92,7 +92,7 @@ def _causes(reader: Reader, scope: Scope) -> Sequence[Cause] | None:
     """Causes of what is abnormal in the scope, compared with the runs before it; None if it has no batch."""
     if scope.empty:
         return None
-    return causes_in(reader, scope_of_batches(reader.ledger, scope.first, scope.last), scope.last).causes
+    return causes_in(reader, scope_of_batches(reader.ledger, scope.first, scope.last)).causes
 
 
 def _sources(reader: Reader, scope: Scope) -> Sequence[SourceTable]:

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from tidemark.core.policy import Reason
 from tidemark.core.times import MAX_TIME, MIN_TIME
@@ -42,6 +43,16 @@ def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) ->
     return dataset.scanner(
         columns=names, filter=where, batch_size=1 << 15, batch_readahead=4, fragment_readahead=2
     ).to_reader()
+
+
+def files_here(dataset: Dataset, where: Condition) -> list[str]:
+    """Return the files that may have rows that fulfil `where`, for DuckDB to read itself. Empty if the table is not
+    in a folder of this machine, or if DuckDB would take a path for a pattern."""
+    system = getattr(dataset, "filesystem", None)
+    if not isinstance(system, SubTreeFileSystem) or not isinstance(system.base_fs, LocalFileSystem):
+        return []
+    files = [f"{system.base_path}{each.path}" for each in dataset.get_fragments(where)]
+    return [] if any(set(file) & set("*?[") for file in files) else files
 
 
 def both(*conditions: Condition) -> Condition:

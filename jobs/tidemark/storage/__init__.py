@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from deltalake import DeltaTable
 
 from tidemark.config.address import S3Place, is_s3
 from tidemark.storage import arrow, s3
 from tidemark.storage.sync import sync_file, sync_folder
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 arrow.load()
 T = TypeVar("T")
@@ -62,6 +65,14 @@ def reachable(place: Place) -> bool:
 def delta_table(place: Place | str) -> DeltaTable:
     """Open the Delta table at a location. Raises TableNotFoundError if there is none."""
     return DeltaTable(str(place), storage_options=storage_options(place))
+
+
+def dataset_of(place: Place) -> Dataset:
+    """Open the newest state of the Delta table at a location; of a folder, its file system is Arrow's own."""
+    from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+    own = SubTreeFileSystem(str(place.resolve()), LocalFileSystem()) if isinstance(place, Path) else None
+    return delta_table(place).to_pyarrow_dataset(filesystem=own)
 
 
 def read_bytes(place: Place) -> bytes:

@@ -38,7 +38,7 @@ def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRec
         if run is not None:
             raise UsageError("--run and a range of times exclude one another", hint="give one of them")
         asked, scope = _of_range(ledger, through, *instants(reader.clock(), since, until))
-    found = causes_in(reader, asked, through)
+    found = causes_in(reader, asked)
     causes = [cause.record() for cause in found.causes]
     return {"scope": scope, "rows": found.rows, "history": found.days, "causes": causes}
 
@@ -60,10 +60,9 @@ def scope_of_batches(ledger: Ledger, first: int, last: int) -> RowScope:
     return RowScope(first, last, history=history, as_of=None if end is None else end.as_of)
 
 
-def causes_in(reader: Reader, asked: RowScope, through: int) -> FoundCauses:
-    """The causes of what is abnormal among the rows that are asked about; `through` is the last batch that is
-    read."""
-    return causes_of(_sources(reader, asked, through), asked)
+def causes_in(reader: Reader, asked: RowScope) -> FoundCauses:
+    """The causes of what is abnormal among the rows that are asked about."""
+    return causes_of(_sources(reader, asked), asked)
 
 
 def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None) -> tuple[RowScope, str]:
@@ -74,18 +73,15 @@ def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None
     as_of = record.as_of if until is None else min(until, record.as_of)
     history = None if since is None else since - HISTORY
     words = [*[f"from {moment(since)}"] * (since is not None), *[f"until {moment(until)}"] * (until is not None)]
-    return RowScope(since=since, until=until, history=history, as_of=as_of), f"arrivals {' '.join(words)}"
+    asked = RowScope(last=through, since=since, until=until, history=history, as_of=as_of)
+    return asked, f"arrivals {' '.join(words)}"
 
 
-def _sources(reader: Reader, asked: RowScope, through: int) -> list[JudgedSource]:
+def _sources(reader: Reader, asked: RowScope) -> list[JudgedSource]:
     """The sources that have rows, as the last run was configured."""
     declared = reader.declared
     return [
-        JudgedSource(
-            rules,
-            reader.table(f"events/{name}", through),
-            _landed(reader, name, asked),
-        )
+        JudgedSource(rules, reader.events(name), _landed(reader, name, asked))
         for name, rules in rules_of(declared).items()
         if is_table(reader.ledger.folder / "events" / name)
     ]

@@ -19,7 +19,7 @@ from tidemark.core.advance import SourceRules
 from tidemark.core.times import DAY, HOUR
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.events import instant
-from tidemark.report.scan import Condition, both, single, stream
+from tidemark.report.scan import Condition, both, files_here, single, stream
 
 HISTORY = 14 * DAY
 """How far back from its begin a scope is compared."""
@@ -30,9 +30,9 @@ _COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", 
 
 @dataclass(frozen=True)
 class RowScope:
-    """The rows that are asked about: those of the batches `first` to `last`, or, without these, those that arrive in
-    [since, until). `history`: the arrival from which earlier rows are read; `as_of`: the time until which rows were
-    taken, if known."""
+    """The rows that are asked about: those of the batches `first` to `last`, or, without `first`, those of batches
+    until `last` that arrive in [since, until). `history`: the arrival from which earlier rows are read; `as_of`: the
+    time until which rows were taken, if known."""
 
     first: int | None = None
     last: int | None = None
@@ -50,6 +50,16 @@ class RowScope:
             None if self.until is None else arrival.is_null() | (arrival < instant(self.until)),
             None if self.last is None else batch <= self.last,
         )
+
+    def where(self) -> str:
+        """The same condition in SQL."""
+        at, mine = "_arrival_time", "false" if self.first is None else f"_batch_id >= {self.first}"
+        return " AND ".join([
+            "true",
+            *[f"({at} IS NULL OR {at} >= make_timestamptz({self.history}) OR {mine})"] * (self.history is not None),
+            *[f"({at} IS NULL OR {at} < make_timestamptz({self.until}))"] * (self.until is not None),
+            *[f"_batch_id <= {self.last}"] * (self.last is not None),
+        ])  # fmt: skip
 
     def inside(self, at: str, batch: str) -> str:
         """SQL that is true for a row of the scope."""
@@ -87,13 +97,22 @@ class CountedSource:
         condition = both(self.asked.read(), *conditions)
         self.connection.register("read", stream(self.source.events, columns, condition))
 
+    def read_all(self, columns: Sequence[str]) -> None:
+        """Register these columns of all events that are read as `read`, once; faster from a folder."""
+        files = files_here(self.source.events, self.asked.read())
+        rows = self.connection.read_parquet(files, union_by_name=True) if files else None
+        if rows is None or not set(columns) <= set(rows.columns):
+            self.read(columns)
+        else:
+            rows.filter(self.asked.where()).create_view("read")
+
 
 def count(look: CountedSource) -> int:
     """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
     connection, asked, at = look.connection, look.asked, "epoch_us(_arrival_time)"
     connection.register("landed_rows", look.source.landed)
     connection.execute("CREATE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f")
-    look.read(_COLUMNS)
+    look.read_all(_COLUMNS)
     connection.execute(f"""
         CREATE TEMP TABLE counted AS
         SELECT _partition p, _file f, _disposition fate, _reasons[1] reason, _batch_id b,
@@ -116,7 +135,7 @@ def count(look: CountedSource) -> int:
 
 def _count_repeats(look: CountedSource, sampled: int) -> None:
     substreams = look.source.rules.substreams
-    look.read(["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * substreams])
+    look.read_all(["_partition", "_event_time", "_arrival_time", "_batch_id", *["_substream"] * substreams])
     key = "_partition p, _substream s" if substreams else "_partition p"
     at, event = "epoch_us(_arrival_time)", "epoch_us(_event_time)"
     look.connection.execute(f"""

@@ -104,7 +104,7 @@ def strayed(look: CountedSource) -> list[Strayed]:
     """Rows of the scope whose substream had always been in one other partition, by partition."""
     if not look.source.rules.substreams:
         return []
-    look.read(["_partition", "_substream", "_arrival_time", "_batch_id", "_file"])
+    look.read_all(["_partition", "_substream", "_arrival_time", "_batch_id", "_file"])
     at = "epoch_us(_arrival_time)"
     found = look.connection.execute(f"""
         WITH lives AS (
