@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import string
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from config.pipeline_files import Files
 from tidemark.config import load_pipeline
+from tidemark.storage import dataset_of, delta_table
 
 ARRIVAL = {"arrival_time": "EnqueuedAt", "landing_delay": "15m"}
 EVENTS = ARRIVAL | {"timestamp_by": "EventTime"}
@@ -120,6 +125,24 @@ def test_places_on_s3_have_one_form(files: Files, landing: str) -> None:
 def test_a_warehouse_is_a_folder(files: Files) -> None:
     files.text("x", "file")
     assert "is a file: name a folder" in files.problem({"warehouse": "file"})[1]
+
+
+REFUSED = ["[", "]", "|", "^", "\\", "\n", "%4a"]
+
+
+@pytest.mark.parametrize("character", [*sorted(set(string.punctuation) - {"/", *REFUSED}), " ", "%zz", "é"])
+def test_tables_can_be_opened_in_each_warehouse_that_is_accepted(files: Files, character: str) -> None:
+    place = Path(files.load({"warehouse": f"./w{character}x"}).spec.warehouse) / "table"
+    write_deltalake(str(place), pa.table({"n": [1]}))
+    assert place.is_dir()
+    assert delta_table(place).to_pyarrow_table().num_rows == dataset_of(place).count_rows() == 1
+
+
+@pytest.mark.parametrize("character", [*REFUSED, "?", "#"])
+def test_a_warehouse_that_no_table_can_be_opened_in_is_refused(files: Files, character: str) -> None:
+    if character in REFUSED:
+        assert f"for {character!r} in it: choose another" in files.problem({"warehouse": f"./w{character}x"})[1]
+    assert f"for {character!r} in it" in files.problem({"warehouse": f"s3://b-1/w{character}x"})[1]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Each rule gives (key path, sentence). A rule is silent about keys that are wrong
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,11 +77,19 @@ def source_warnings(source: Source) -> Iterator[KeyFinding]:
     yield from _coarse_arrival(source.spec)
 
 
+_ODD = re.compile(r"[\[\]|^\\\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
+_ODD_ON_S3 = re.compile(f"{_ODD.pattern}|[?#]")
+"""What delta-rs takes for something else than Spark does, or nothing at all, in a location."""
+
+
 def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
     """Problems that make the folders of a pipeline impossible."""
     tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
     if _is_file(spec.warehouse):
         yield ("warehouse",), f"{spec.warehouse!r} is a file: name a folder"
+    if odd := (_ODD_ON_S3 if is_s3(spec.warehouse) else _ODD).search(spec.warehouse):
+        message = f"no table can be opened below {spec.warehouse!r}, for {odd.group()!r} in it: choose another folder"
+        yield ("warehouse",), message
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
         if _is_file(landing):
