@@ -95,6 +95,7 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(product, undisturbed, disk
         error = json.loads(told.out)["error"]
         assert "no space left" in error["message"]
         assert "make space" in error["hint"]
+        assert error["where"] == "" or error["where"].startswith(str(disk.parent))
         assert "Traceback" not in told.err
     assert status or free
     filler.unlink()

@@ -33,7 +33,8 @@ _FAULTS = (
         f"let this user write to the warehouse and read the landing folders, {_AGAIN}",
     ),
 )
-_PATH = re.compile(r"(?:file:)?(/[^\s'\":,]+)")
+_PATH = re.compile(r"(?<![\w./])(?:file:)?(/[^\s'\":,]+)")
+"""A path, but not the end of a name such as java.base/java.io.FileOutputStream."""
 
 
 def disk_fault_of(error: BaseException) -> TidemarkError | None:
