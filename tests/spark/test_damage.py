@@ -274,6 +274,13 @@ def test_what_is_not_the_objects_fault_stops_the_run_and_quarantines_nothing(spa
     monkeypatch.setattr(unreadable.os, "access", lambda *_: False)
     with pytest.raises(unreadable.TidemarkError, match="permission denied"):
         unreadable.find_unreadable(spark, source, objects_in(tmp_path))
+    monkeypatch.undo()
+    elsewhere = tmp_path / "elsewhere"
+    land(elsewhere / "in", {"a.json": '{"n":1}', "b.json": '{"n":2}'})
+    monkeypatch.chdir(elsewhere)
+    here_only = Path("/proc/self/cwd/in")  # Spark's JVM has another working directory
+    with pytest.raises(unreadable.TidemarkError, match="is there, but Spark does not find it"):
+        unreadable.find_unreadable(spark, source_of(here_only, "n INT"), objects_in(here_only))
     for number in range(2):
         land(tmp_path, {f"{number}.json": '{"m":{"1":2}}'})
     wrong = source_of(tmp_path, "m MAP<INT, INT>")

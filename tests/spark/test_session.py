@@ -78,19 +78,48 @@ def test_a_small_heap_has_small_parts(memory, wanted):
 
 
 ASKED = """
-import json
+import json, sys
 from tidemark.spark.session.session import open_session
-conf = open_session("local[1]").conf
+session = open_session("local[1]")
+conf = session.conf
 names = ["executor.cores", "driver.memory", "ui.enabled", "sql.adaptive.advisoryPartitionSizeInBytes"]
-print(json.dumps([conf.get("spark." + name) for name in names]))
+print(json.dumps([*[conf.get("spark." + name) for name in names], session.read.text(sys.argv[1]).count()]))
 """
+
+
+LOCALE = """
+import os
+from tidemark.spark.compat.sessions import names_as_python_has_them
+with names_as_python_has_them():
+    print(os.environ.get("LC_ALL"), end=" ")
+print(os.environ.get("LC_ALL"))
+"""
+
+
+def python(script: str, *arguments: str, **environ: str) -> str:
+    whole = {key: value for key, value in os.environ.items() if not key.startswith("LC_")} | {"LANG": "C.UTF-8"}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, env=whole | environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+@pytest.mark.parametrize(
+    ("environ", "wanted"),
+    [
+        ({"LC_ALL": "C"}, "C.UTF-8 C"),
+        ({"LC_ALL": "", "LANG": "C", "PYTHONCOERCECLOCALE": "0"}, "C.UTF-8 "),
+        ({}, "None None"),
+    ],
+)
+def test_java_names_files_as_python_does(environ, wanted):
+    assert python(LOCALE, **environ).removesuffix("\n") == wanted
 
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_spark_settings_of_the_environment_count():
+def test_spark_settings_of_the_environment_count_and_files_of_any_name_are_found(tmp_path):
+    file = tmp_path / "día 日.json"
+    file.write_text("{}")
     size = {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "64b"}
     asked = json.dumps({"spark.executor.cores": "2", "spark.driver.memory": "1g", **size})
-    environ = os.environ | {CONF_VARIABLE: asked}
-    done = subprocess.run([sys.executable, "-c", ASKED], env=environ, capture_output=True, text=True, check=True)  # noqa: S603
-    assert json.loads(done.stdout.splitlines()[-1]) == ["2", "1g", "false", "64b"]
+    environ = {CONF_VARIABLE: asked, "LC_ALL": "C"}
+    assert json.loads(python(ASKED, str(file), **environ).splitlines()[-1]) == ["2", "1g", "false", "64b", 1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import locale
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
@@ -46,9 +50,25 @@ def has_jvm() -> bool:
     return SparkContext._gateway is not None
 
 
+@contextmanager
+def names_as_python_has_them() -> Iterator[None]:
+    """Give JVMs that are started meanwhile a locale in which names of files are encoded as Python does. Where the
+    locale is C, Python takes UTF-8, and Java would not find names that are not ASCII."""
+    known = os.environ.get("LC_ALL")
+    if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().upper() != "UTF-8":
+        os.environ["LC_ALL"] = "C.UTF-8"  # PySpark hands on the environment of this process, and no other
+    try:
+        yield
+    finally:
+        os.environ.pop("LC_ALL", None)
+        if known is not None:
+            os.environ["LC_ALL"] = known
+
+
 def launch(conf: SparkConf, options: Mapping[str, Any]) -> JavaGateway:
-    """Start a JVM. `options` are those of PySpark's `launch_gateway`: the environment and where output goes."""
-    return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
+    """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes."""
+    with names_as_python_has_them():
+        return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
 
 
 def start_context(gateway: JavaGateway, conf: SparkConf) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.spark.read import codecs, formats
 from tidemark.spark.read.format import Sight
 from tidemark.spark.read.formats import look_at, reader_of
@@ -27,6 +27,7 @@ _NOT_THE_OBJECTS = re.compile(
     r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
 )
 """Faults of this machine or of S3, not of an object. An object that changes while it is read is found by its tag."""
+_NOT_FOUND = re.compile(r"PATH_NOT_FOUND|FILE_NOT_EXIST|FileNotFoundException|NoSuchFileException")
 _PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
@@ -91,7 +92,7 @@ def _search(
         if len(objects) == 1 and tag_of(objects[0].path) != objects[0].tag:
             return {}
         if len(objects) == 1:
-            _check_access(objects[0])
+            _check_access(objects[0], error)
             return {objects[0].uri: explain(error, objects[0])}
         middle = len(objects) // 2
         found = _search(spark, source, objects[:middle], sights)
@@ -102,7 +103,7 @@ def _search(
 def explain(error: Exception, item: LandedObject) -> str:
     """Reason why an object cannot be read, in one line without paths of this machine."""
     causes = _CAUSE.findall(str(error))
-    text = f"{causes[-1][0].rsplit('.', 1)[-1]}: {causes[-1][1]}" if causes else str(error).splitlines()[0]
+    text = f"{causes[-1][0].rsplit('.', 1)[-1]}: {causes[-1][1]}" if causes else first_line(error)
     for place in (f"file://{item.path}", f"file:{item.path}", item.path):
         text = text.replace(place, "it")
     text = _PLACE.sub("it", text).strip().rstrip(":")
@@ -140,10 +141,17 @@ def _cannot_be_planned(error: Exception) -> bool:
     return isinstance(error, AnalysisException) and error.getCondition() != "PATH_NOT_FOUND"
 
 
-def _check_access(item: LandedObject) -> None:
+def _check_access(item: LandedObject, error: Exception) -> None:
     if Path(item.path).exists() and not os.access(item.path, os.R_OK):
         raise TidemarkError(
             f"object {item.uri!r} of source {item.source} cannot be read: permission denied",
             where=item.path,
             hint="make it readable and run again: the planned run is then finished",
+        )
+    if _NOT_FOUND.search(str(error)):
+        raise TidemarkError(
+            f"object {item.uri!r} of source {item.source} is there, but Spark does not find it",
+            where=item.path,
+            hint="let each of Spark's workers reach it under this path, and start their JVMs with LC_ALL=C.UTF-8 if"
+            " the path is not ASCII; then run again: the planned run is finished",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import locale
 import os
 import re
 import signal
@@ -189,15 +188,12 @@ def _region(memory: int) -> int:
 def _launch(conf: SparkConf) -> JavaGateway:
     """Start a JVM whose output goes to a file: tidemark itself says what people must know. Raises TidemarkError if
     Spark does not start."""
-    environ = dict(os.environ)
-    if locale.getpreferredencoding(False).upper() != "UTF-8":
-        environ["LC_ALL"] = "C.UTF-8"  # or Java cannot open names that are not ASCII
     log = None
     if not os.environ.get("TIDEMARK_DEBUG"):
         log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
     try:
         with _signals_kept():
-            return launch(conf, {"env": environ, "stderr": log, "stdout": log})
+            return launch(conf, {"stderr": log, "stdout": log})
     except PySparkException as error:
         said = _last_line(log.name) if log else ""
         raise TidemarkError(
