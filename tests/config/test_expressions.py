@@ -20,7 +20,7 @@ spark_partition_id java_method reflect try_reflect assert_true raise_error to_nu
 from_xml xpath explode posexplode inline stack json_tuple window session_window aes_encrypt ai_query
 read_files sleep
 """
-ROW = ReadableColumns(parse_schema(COLUMNS + ", `timestamp` TIMESTAMP, `order` STRING"))
+ROW = ReadableColumns(parse_schema(COLUMNS + ", `timestamp` TIMESTAMP, `order` STRING, `größe` STRING"))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,8 @@ ROW = ReadableColumns(parse_schema(COLUMNS + ", `timestamp` TIMESTAMP, `order` S
         "if(ts > 100000000000, timestamp_millis(ts), timestamp_seconds(ts))",
         "get_json_object(text, '$.at')",
         "TIMESTAMP '2020-01-01 00:00:00' + make_interval(0, 0, 0, day(local))",
+        "`größe`",
+        "upper('größe') || `größe`",
         "payload.inner.x",
         "items[0].x || text",
         "date_trunc('HOUR', EventTime)",
@@ -165,6 +167,10 @@ def test_an_expression_over_the_row_can_be_a_key(text: str) -> None:
         ("to_timestmp(text)", "there are to_timestamp"),
         ("map(text, ts, Speed)", "map() has 3 arguments: it takes an even number"),
         ("coalesce(rand(), uuid())", "the function uuid() cannot be used"),
+        ("größe", "write the column as `größe`"),
+        ("upper(größe)", "'größe' has other letters than a to z: write it in backquotes, `größe`"),
+        ("payload.größe", "`größe`"),
+        ("upper(text) || straße", "`straße`"),
     ],
 )
 def test_an_expression_that_is_more_than_its_row_is_refused(text: str, message: str) -> None:

@@ -177,6 +177,16 @@ def test_an_unknown_column_is_named(spark: SparkSession) -> None:
         value_of(rows_of(spark, "x"), "upper(nowhere)", "over")
 
 
+def test_the_reason_of_sparks_parser_is_given_with_the_key(spark: SparkSession) -> None:
+    rows = rows_of(spark, "x")
+    for make in (
+        lambda: value_of(rows, "größe", "over"),
+        lambda: aggregate_of(rows.groupBy(), rows, "max(größe)", "over"),
+    ):
+        with pytest.raises(ConfigError, match=r"over: .*cannot be resolved: .*INVALID_IDENTIFIER.*größe"):
+            make()
+
+
 HUGE = "2147483647"
 WITHOUT_ROOM = [
     f"space({HUGE})",

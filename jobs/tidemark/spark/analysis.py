@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructTy
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import columns_of, in_order
 from tidemark.config.models.streams import StreamSpec
-from tidemark.errors import ConfigError, Problem
+from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
 from tidemark.spark.compat.plans import require_plan
 from tidemark.spark.read import landed_rows
@@ -83,7 +83,7 @@ def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[P
         ]
     except (PySparkException, Py4JJavaError) as error:
         cause = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-        return [Problem(str(spec.path), key, f"Spark refuses it: {str(cause).splitlines()[0]}")]
+        return [Problem(str(spec.path), key, f"Spark refuses it: {first_line(cause)}")]
     return []
 
 

@@ -6,7 +6,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 
 _HINT = "with --sql `tidemark register` prints the statements instead, for a person to run"
 
@@ -27,7 +27,7 @@ def execute(spark: SparkSession, statement: str) -> None:
     try:
         spark.sql(statement)
     except (PySparkException, Py4JJavaError) as error:
-        reason = str(error).partition("\n")[0].strip()
+        reason = first_line(error)
         raise TidemarkError(
             f"Spark refuses names in this catalog: {reason}", where=statement.partition(" AS ")[0], hint=_HINT
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
 from tidemark.config.sql.functions import AGGREGATES
-from tidemark.errors import ConfigError, Problem
+from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.spark.compat.plans import (
     analyzed,
     children_of,
@@ -31,6 +31,7 @@ from tidemark.spark.session.settings import ARITHMETIC, EXACT
 from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.validity import fit
 
+T = TypeVar("T")
 TIME_OF_DAY = r"^[\x00-\x20\x7f-\x9f]*(T|[0-9]{1,2}:)"
 """Pattern of text without a date, which Spark would read as a time of today."""
 _COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
@@ -71,14 +72,16 @@ def text_of(rows: DataFrame, expression: str, key: str) -> Column:
 def aggregate_of(groups: GroupedData, rows: DataFrame, expression: str, key: str) -> Column:
     """An aggregate expression over the rows of `groups`. Its arguments are null in rows on which they cannot be
     computed, as with `value_of`; its result is null if it cannot be computed from the aggregates."""
-    column = column_of(_rewritten(rows, parsed(rows.sparkSession, expression), key))
+    tree = _analysed(lambda: parsed(rows.sparkSession, expression), expression, key)
+    column = column_of(_rewritten(rows, tree, key))
     return _sound(_analysed(lambda: groups.agg(column), expression, key), expression, key)
 
 
 def compared_in(rows: DataFrame, expression: str, key: str) -> list[tuple[Column, DataType]]:
     """Values, with their types, by which a DISTINCT aggregate distinguishes rows, as Spark converts its arguments.
     Raises ConfigError if the expression cannot be resolved."""
-    column = column_of(_rewritten(rows, parsed(rows.sparkSession, expression), key))
+    tree = _analysed(lambda: parsed(rows.sparkSession, expression), expression, key)
+    column = column_of(_rewritten(rows, tree, key))
     found = _analysed(lambda: rows.groupBy().agg(column), expression, key)
     resolved = analyzed(found).expressions().last()
     call: Any = next(each for each in nodes_of(resolved) if name_of(each) == "AggregateExpression")
@@ -139,11 +142,11 @@ def _aggregate(node: JavaObject) -> str | None:
     return name if name in AGGREGATES else None
 
 
-def _analysed(make: Callable[[], DataFrame], expression: str, key: str) -> DataFrame:
+def _analysed(make: Callable[[], T], expression: str, key: str) -> T:
     try:
         return make()
     except AnalysisException as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise ConfigError([Problem("", key, f"{expression!r} cannot be resolved: {reason}")]) from error
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 
 UNREADABLE = (pa.ArrowException, OSError)
 """Exceptions that reading such a file raises."""
@@ -28,7 +28,7 @@ def damage_of(error: BaseException) -> TidemarkError | None:
     if found and _SIGNS.search(text):
         return damaged(found["table"], found["file"])
     if isinstance(error, UNREADABLE) and _OF_A_FILE.search(text):
-        return TidemarkError(f"a file of a table cannot be read: {text.splitlines()[0]}", hint=_HINT)
+        return TidemarkError(f"a file of a table cannot be read: {first_line(text)}", hint=_HINT)
     return None
 
 

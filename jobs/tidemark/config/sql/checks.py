@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import sqlglot
 from sqlglot import exp
@@ -62,9 +62,8 @@ def findings(
         tokens = sqlglot.tokenize(text, dialect="spark")
     except SqlglotError as error:
         return [f"{text!r} is not a Spark SQL expression{_position(error)}"]
-    found = list(
-        dict.fromkeys([*_functions(text, tokens, aggregates), *_session_words(tokens), *_miscounted(tokens)])
-    )
+    in_tokens = (_functions(text, tokens, aggregates), _session_words(tokens), _miscounted(tokens), _unquoted(tokens))
+    found = list(dict.fromkeys(chain(*in_tokens)))
     try:
         tree = _parsed(text)
     except PARSER_ERRORS as error:
@@ -108,6 +107,12 @@ def _parsed(text: str) -> exp.Expr:
 
 def _columns(tree: exp.Expr) -> list[list[str]]:
     return [[part.name for part in column.parts] for column in tree.find_all(exp.Column)]
+
+
+def _unquoted(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
+    """Names outside of ASCII, which Spark's parser takes in backquotes only."""
+    odd = [token.text for token in tokens if token.token_type.name == "VAR" and not token.text.isascii()]
+    return (f"{name!r} has other letters than a to z: write it in backquotes, `{name}`" for name in odd)
 
 
 def _position(error: Exception) -> str:

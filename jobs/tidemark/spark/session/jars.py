@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.spark.session.compiler import (
     JAR,
     MODULE,
@@ -205,7 +205,7 @@ def _resolve(jars: list[Jar]) -> list[Path]:
         except Exception as error:
             log.seek(0)
             reasons = [line.strip(" :\t\n") for line in log if "download failed" in line or "not found" in line]
-            reason = reasons[-1] if reasons else str(error).partition("\n")[0]
+            reason = reasons[-1] if reasons else first_line(error)
             raise TidemarkError(
                 f"jars can't be downloaded: {reason}",
                 hint="check the network; DEFAULT_ARTIFACT_REPOSITORY (Spark's own variable) names a mirror",

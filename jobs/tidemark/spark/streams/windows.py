@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.sql.aggregates import order_sensitive
 from tidemark.core.windows import NumberedWindows
-from tidemark.errors import ConfigError, Problem
+from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.spark.columns import JUDGED, OPEN_UNTIL, WINDOW
 from tidemark.spark.expressions import aggregate_of
 from tidemark.spark.streams.distinct import with_firsts
@@ -168,7 +168,7 @@ def _groups(
         ]
         return groups.agg(*([*selected, *more] or [F.lit(0).alias(_FIRST)]))
     except AnalysisException as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise ConfigError([Problem("", _key(step), f"cannot be resolved: {reason}")]) from error
 
 
