@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from tidemark.config.scheduling.placement import CONF_VARIABLE
-from tidemark.spark.session.session import _region, cluster_settings, local_settings
+from tidemark.spark.session.session import _reason, _region, cluster_settings, local_settings
 
 
 def test_parts_of_the_heap_hold_sparks_buffers(spark):
@@ -72,6 +73,24 @@ def test_a_cluster_fetches_our_jars_and_finds_the_driver(tmp_path):
     )
 
 
+LOG = """
+Exception in thread "main" java.lang.ExceptionInInitializerError
+\tat org.apache.spark.internal.config.package$.<clinit>(package.scala:1150)
+Caused by: java.net.UnknownHostException: batch-7: Name or service not known
+\tat java.base/java.net.InetAddress.getLocalHost(InetAddress.java:1936)
+\t... 17 more
+"""
+
+
+def test_the_reason_in_a_log_is_no_line_of_a_stack():
+    assert _reason(LOG) == "Caused by: java.net.UnknownHostException: batch-7: Name or service not known"
+    assert (
+        _reason("spark-class: line 97: CMD: bad array subscript\n")
+        == "spark-class: line 97: CMD: bad array subscript"
+    )
+    assert _reason("\n") == ""
+
+
 @pytest.mark.parametrize(("memory", "wanted"), [(1 << 30, 4), (3 << 30, 12), (8 << 30, 16), (16 << 30, 16)])
 def test_a_small_heap_has_small_parts(memory, wanted):
     assert _region(memory) == wanted
@@ -79,21 +98,17 @@ def test_a_small_heap_has_small_parts(memory, wanted):
 
 ASKED = """
 import json, sys
+from tidemark.spark.compat.jvm import running
 from tidemark.spark.session.session import open_session
 session = open_session("local[1]")
 conf = session.conf
 names = ["executor.cores", "driver.memory", "ui.enabled", "sql.adaptive.advisoryPartitionSizeInBytes"]
-print(json.dumps([*[conf.get("spark." + name) for name in names], session.read.text(sys.argv[1]).count()]))
+found = [running().java.lang.System.getenv("SPARK_LOCAL_IP"), session.read.text(sys.argv[1]).count()]
+print(json.dumps([*[conf.get("spark." + name) for name in names], *found]))
 """
 
 
-LOCALE = """
-import os
-from tidemark.spark.compat.sessions import names_as_python_has_them
-with names_as_python_has_them():
-    print(os.environ.get("LC_ALL"), end=" ")
-print(os.environ.get("LC_ALL"))
-"""
+LOCALE = "from tidemark.spark.compat.sessions import locale_of_java; print(locale_of_java())"
 
 
 def python(script: str, *arguments: str, **environ: str) -> str:
@@ -102,16 +117,36 @@ def python(script: str, *arguments: str, **environ: str) -> str:
     return subprocess.run(command, env=whole | environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
+@pytest.mark.parametrize("environ", [{"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "C", "PYTHONCOERCECLOCALE": "0"}])
+def test_java_names_files_as_python_does(environ):
+    assert python(LOCALE, **environ) == "{'LC_ALL': 'C.UTF-8'}\n"
+    assert python(LOCALE) == "{}\n"
+
+
+STARTING = """
+from tidemark.errors import TidemarkError
+from tidemark.spark.session.session import open_session
+try:
+    open_session("local[1]")
+except TidemarkError as error:
+    print(error.message, error.where)
+"""
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("environ", "wanted"),
+    ("environ", "message"),
     [
-        ({"LC_ALL": "C"}, "C.UTF-8 C"),
-        ({"LC_ALL": "", "LANG": "C", "PYTHONCOERCECLOCALE": "0"}, "C.UTF-8 "),
-        ({}, "None None"),
+        ({"SPARK_HOME": "/nonexistent"}, "SPARK_HOME has no Spark"),
+        ({"SPARK_LOCAL_DIRS": "/proc/nope"}, "Spark did not start: .*Failed to create any local dir"),
+        (
+            {"PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell"},
+            "Spark did not start: .*HADOOP_CONF_DIR or YARN_CONF_DIR",
+        ),
     ],
 )
-def test_java_names_files_as_python_does(environ, wanted):
-    assert python(LOCALE, **environ).removesuffix("\n") == wanted
+def test_what_keeps_spark_from_starting_is_said(environ, message):
+    assert re.match(message, python(STARTING, **environ).splitlines()[-1])
 
 
 @pytest.mark.spark
@@ -121,5 +156,14 @@ def test_spark_settings_of_the_environment_count_and_files_of_any_name_are_found
     file.write_text("{}")
     size = {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "64b"}
     asked = json.dumps({"spark.executor.cores": "2", "spark.driver.memory": "1g", **size})
-    environ = {CONF_VARIABLE: asked, "LC_ALL": "C"}
-    assert json.loads(python(ASKED, str(file), **environ).splitlines()[-1]) == ["2", "1g", "false", "64b", 1]
+    place = "<configuration><property><name>fs.defaultFS</name><value>hdfs://localhost:1</value></property></configuration>"
+    (tmp_path / "core-site.xml").write_text(place)
+    environ = {CONF_VARIABLE: asked, "LC_ALL": "C", "HADOOP_CONF_DIR": str(tmp_path)}
+    assert json.loads(python(ASKED, str(file), **environ).splitlines()[-1]) == [
+        "2",
+        "1g",
+        "false",
+        "64b",
+        "127.0.0.1",
+        1,
+    ]

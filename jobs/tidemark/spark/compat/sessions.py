@@ -20,6 +20,7 @@ from tidemark.spark.compat.jvm import active_context, hadoop_configuration, runn
 
 DELTA_CLASS = "org.apache.spark.sql.delta.DeltaLog"
 """A class that only Delta's jar has."""
+NOTHING: Mapping[str, str] = {}
 ENDS_WITHIN = 60.0
 """Seconds that a JVM may take to end by itself."""
 
@@ -50,25 +51,31 @@ def has_jvm() -> bool:
     return SparkContext._gateway is not None
 
 
+def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str] = NOTHING) -> JavaGateway:
+    """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes. PySpark hands on the
+    environment of this process and no other: `environ` is added to it meanwhile."""
+    with _environment({**environ, **locale_of_java()}):
+        return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
+
+
+def locale_of_java() -> dict[str, str]:
+    """The locale in which a JVM encodes names of files as Python does. Where the locale is C, Python takes UTF-8, and
+    Java would not find names that are not ASCII."""
+    differ = sys.getfilesystemencoding() == "utf-8" and locale.getencoding().upper() != "UTF-8"
+    return {"LC_ALL": "C.UTF-8"} if differ else {}
+
+
 @contextmanager
-def names_as_python_has_them() -> Iterator[None]:
-    """Give JVMs that are started meanwhile a locale in which names of files are encoded as Python does. Where the
-    locale is C, Python takes UTF-8, and Java would not find names that are not ASCII."""
-    known = os.environ.get("LC_ALL")
-    if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().upper() != "UTF-8":
-        os.environ["LC_ALL"] = "C.UTF-8"  # PySpark hands on the environment of this process, and no other
+def _environment(added: Mapping[str, str]) -> Iterator[None]:
+    known = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
     try:
         yield
     finally:
-        os.environ.pop("LC_ALL", None)
-        if known is not None:
-            os.environ["LC_ALL"] = known
-
-
-def launch(conf: SparkConf, options: Mapping[str, Any]) -> JavaGateway:
-    """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes."""
-    with names_as_python_has_them():
-        return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
+        for name, value in known.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def start_context(gateway: JavaGateway, conf: SparkConf) -> None:

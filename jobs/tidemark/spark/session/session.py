@@ -10,15 +10,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pyspark
-from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemark.config.scheduling.placement import conf_of_environment
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.spark.compat.jvm import running
 from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.compat.py4j_cache import remember
@@ -68,6 +69,14 @@ keeps as much as the largest piece took: 100 MiB more where rows are sorted on d
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
 _LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_FOLDERS = {"fs.defaultFS": "file:///"}
+"""A path without a scheme is a folder for Spark, too, whatever file system a cluster's configuration has for them."""
+_ALONE = {"SPARK_LOCAL_IP": "127.0.0.1"}
+_NOT_STARTED = (
+    "mend that and repeat the command. SPARK_HOME, SPARK_CONF_DIR, SPARK_LOCAL_DIRS and PYSPARK_SUBMIT_ARGS of the"
+    " environment count; TIDEMARK_DEBUG=1 shows all that Spark says"
+)
+_ERROR = re.compile(r"(Exception|Error)\b|\bERROR\b")
 _LOCAL_SETTINGS = {
     **_LOOPBACK_SETTINGS,
     "spark.hadoop.fs.file.impl": "tidemark.storage.LocalFiles",
@@ -103,7 +112,7 @@ def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
     session = own_session(beside)
     if on_s3:
         s3a.configure(session)
-    for key, value in RESULT_SETTINGS.items():
+    for key, value in {**RESULT_SETTINGS, **_FOLDERS}.items():
         session.conf.set(key, value)
     for key, value in _COST_SETTINGS.items():
         if session.conf.get(key, None) is None:
@@ -120,30 +129,55 @@ def _start(master: str | None) -> SparkSession:
     for key, value in {**conf_of_environment(), **_STATIC_SETTINGS}.items():
         conf.set(key, value)
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
+    conf.setIfMissing("spark.executorEnv.LC_ALL", "C.UTF-8")  # or executors find no names that are not ASCII
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
-    ours = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not ours and not has_jvm():
-        require_java()
-        require_spark(pyspark.__version__, "pyspark")
-        memory = _memory()
-        conf.setIfMissing("spark.driver.memory", f"{memory >> 20}m")
-        options = f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING} {class_archive.java_options()}"
-        conf.set("spark.driver.defaultJavaOptions", options.strip())
-        where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
-        conf.setMaster(where)
-        jars = class_path()
-        for key, value in (local_settings(where) or cluster_settings(where, jars)).items():
-            conf.setIfMissing(key, value)
-        conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
-        start_context(_launch(conf), conf)
-        ours = True
+    started = not has_jvm()
+    if started and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        conf = _configured(conf, master)
+        with _starting() as log:
+            _launch(conf, log)
+            session = _built(conf)
+    else:
+        session = _built(conf)
+    if started or "PYSPARK_GATEWAY_PORT" in os.environ:
+        remember(running())
+    return session
+
+
+def _configured(conf: SparkConf, master: str | None) -> SparkConf:
+    """Add what a JVM needs that is about to be started. Raises TidemarkError if none can be."""
+    require_java()
+    require_spark(pyspark.__version__, "pyspark")
+    _require_home()
+    memory = _memory()
+    conf.setIfMissing("spark.driver.memory", f"{memory >> 20}m")
+    options = f"-XX:G1HeapRegionSize={_region(memory)}m {BUFFERS} {COMPILING} {class_archive.java_options()}"
+    conf.set("spark.driver.defaultJavaOptions", options.strip())
+    where = master or os.environ.get("TIDEMARK_MASTER", "local[*]")
+    conf.setMaster(where)
+    jars = class_path()
+    for key, value in (local_settings(where) or cluster_settings(where, jars)).items():
+        conf.setIfMissing(key, value)
+    return conf.set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
+
+
+def _built(conf: SparkConf) -> SparkSession:
     heard = signal.getsignal(signal.SIGINT)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     if threading.current_thread() is threading.main_thread() and callable(heard):
         signal.signal(signal.SIGINT, heard)  # PySpark's own handler calls the JVM in the middle of a call
-    if ours:
-        remember(running())
     return session
+
+
+def _require_home() -> None:
+    """Ensure that $SPARK_HOME, if it is set, has the Spark of this PySpark, which starts it. Raises TidemarkError."""
+    home, version = os.environ.get("SPARK_HOME"), pyspark.__version__.partition("+")[0]
+    if home and not any(Path(home, "jars").glob(f"spark-core_*-{version}*.jar")):
+        raise TidemarkError(
+            f"SPARK_HOME has no Spark {version}, which is PySpark's version",
+            where=home,
+            hint="unset SPARK_HOME: PySpark brings its own Spark; or let it name that version",
+        )
 
 
 def local_settings(master: str) -> dict[str, str]:
@@ -185,20 +219,25 @@ def _region(memory: int) -> int:
     return min(memory >> 28, 16)
 
 
-def _launch(conf: SparkConf) -> JavaGateway:
-    """Start a JVM whose output goes to a file: tidemark itself says what people must know. Raises TidemarkError if
-    Spark does not start."""
+@contextmanager
+def _starting() -> Iterator[IO[str] | None]:
+    """A file for the output of a JVM that is started meanwhile: tidemark itself says what people must know. Raises
+    TidemarkError if Spark does not start."""
     log = None
     if not os.environ.get("TIDEMARK_DEBUG"):
         log = tempfile.NamedTemporaryFile("w+", prefix="tidemark-spark-", suffix=".log")  # noqa: SIM115 # the JVM's
     try:
-        with _signals_kept():
-            return launch(conf, {"stderr": log, "stdout": log})
-    except PySparkException as error:
-        said = _last_line(log.name) if log else ""
-        raise TidemarkError(
-            f"Spark did not start: {said or error}", hint="check that Java 17 is installed"
-        ) from error
+        yield log
+    except (PySparkException, Py4JError, OSError) as error:
+        said = _reason(Path(log.name).read_text(errors="replace")) if log else ""
+        raise TidemarkError(f"Spark did not start: {said or first_line(error)}", hint=_NOT_STARTED) from error
+
+
+def _launch(conf: SparkConf, log: IO[str] | None) -> None:
+    # a machine's name need not be known to its network if all is done in one process
+    alone = {} if "SPARK_LOCAL_IP" in os.environ or not local_settings(str(conf.get("spark.master"))) else _ALONE
+    with _signals_kept():
+        start_context(launch(conf, {"stderr": log, "stdout": log}, alone), conf)
 
 
 @contextmanager
@@ -219,6 +258,8 @@ def _signals_kept() -> Iterator[None]:
             signal.raise_signal(heard[0])
 
 
-def _last_line(path: str) -> str:
-    lines = [line for line in Path(path).read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+def _reason(log: str) -> str:
+    """The line of a log that says why Spark did not start: the last one about an error, else the last one; lines of a
+    stack are indented."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line[0].isspace()]
+    return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines else "")
