@@ -132,25 +132,27 @@ def test_what_a_file_asks_of_airflow_is_checked(home, pipelines):
 
 
 SUBMIT = """
-import json
+import json, locale
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from tidemark.airflow import submit
 SparkSubmitOperator.execute = lambda self, context: print(
     json.dumps([self.application, self.application_args, self.jars, self.driver_class_path,
-        self.conf["spark.driver.defaultJavaOptions"]])
+        self.conf["spark.driver.defaultJavaOptions"], self.env_vars["LC_ALL"]])
 )
+locale.getencoding = lambda: "ANSI_X3.4-1968"  # as with LC_ALL=C, where Python has UTF-8 for names of files
 submit.TidemarkSubmitOperator(task_id="process", job="process", application_args=[{config!r}]).execute({{}})
 """
 
 
 def test_a_submitted_job_has_the_class_path_of_the_archive_of_classes(home, pipelines):
     config = write_pipeline(pipelines)
-    application, arguments, jars, on_driver, options = home.python(SUBMIT.format(config=str(config)))
+    application, arguments, jars, on_driver, options, language = home.python(SUBMIT.format(config=str(config)))
     assert (Path(application), arguments) == (APPLICATION, ["process", str(config)])
     assert on_driver == os.pathsep.join(map(str, class_path()))
     assert jars == ",".join(map(str, installed_jars()))
     assert options.endswith(class_archive.java_options())
     assert class_archive.java_options()
+    assert language == "C.UTF-8"
 
 
 CHILD = """

@@ -114,6 +114,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
     def _submit(self, context: Context) -> None:
         # These import pyspark, so only when a task runs.
         from tidemark.application.command import APPLICATION
+        from tidemark.spark.compat.sessions import locale_of_java
         from tidemark.spark.session.class_archive import java_options
         from tidemark.spark.session.jars import installed_jars
         from tidemark.spark.session.session import COMPILING, class_path
@@ -128,6 +129,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
             "PYSPARK_PYTHON": sys.executable,
             LOG_VARIABLE: "1",
+            **locale_of_java(),
             **(self.env_vars or {}),
         }
         self.name, self.application = self.dag_id, str(APPLICATION)
