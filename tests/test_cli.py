@@ -57,7 +57,7 @@ RUN = {
     "bytes": 3 << 20,
 }
 PLAN = {
-    "diagnostics": [],
+    **{key: [] for key in ("diagnostics", "batches", "notes")},
     "run_id": None,
     "dry_run": True,
     "as_of": AS_OF,
@@ -65,7 +65,6 @@ PLAN = {
     "bytes": 512,
     "micro_batches": 1,
     "would_take": [{"source": "readings", "uri": "day=1/[a].json", "size": 512, "modified": AS_OF}],
-    "batches": [],
 }
 SAME = {"batch_id": 1, "identical": True, "input": "landing", "differences": []}
 OTHER = {

@@ -200,7 +200,7 @@ def test_a_dry_run_says_what_would_be_taken_and_writes_nothing_at_all(tmp_path):
     before = tree(tmp_path)
     done = product.run(at(12), dry_run=True)
     assert [item["uri"] for item in done["would_take"]] == ["a", "b"]
-    assert tree(tmp_path) == before
+    assert (tree(tmp_path), done["notes"]) == (before, [])
     product.run(at(12))
     product.land("s", [obj("b", 12.5)])
     before = tree(tmp_path)
@@ -208,6 +208,15 @@ def test_a_dry_run_says_what_would_be_taken_and_writes_nothing_at_all(tmp_path):
     assert [item["uri"] for item in done["would_take"]] == ["later"]
     assert {found["type"] for found in done["diagnostics"]} == {"ObjectChanged"}
     assert tree(tmp_path) == before
+    (later,) = tmp_path.rglob("later")
+    os.utime(later, (4_102_444_800, 4_102_444_800))
+    for dry_run in (True, False):
+        done = product.run(at(13), dry_run=dry_run)
+        assert done["objects"] == 0
+        (note,) = done["notes"]
+        assert note.startswith(
+            "s: objects have landing times in the future (1, the first 'later' at 2100-01-01T00:00:00Z)"
+        )
 
 
 def test_a_landing_folder_that_is_missing_is_an_error_and_nothing_is_planned(tmp_path):

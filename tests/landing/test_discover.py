@@ -68,6 +68,15 @@ def test_new_objects_come_in_the_order_of_landing_time_and_then_uri_bytes(runs):
     assert found.findings == ()
 
 
+def test_objects_with_landing_times_after_the_clock_are_named_and_wait(runs):
+    for uri, at in (("past", 0), ("now", 1), ("ahead", 2), ("far", 9)):
+        land(runs.landing, uri, at=NOON + at)
+    found = runs.look(NOON, now=NOON + 1)
+    assert (uris(found), sorted(item.uri for item in found.ahead)) == (["past"], ["ahead", "far"])
+    assert found.findings == ()
+    assert uris(runs.run(NOON + 2, now=NOON + 2)) == ["past", "now", "ahead"]
+
+
 def test_an_object_is_taken_once_per_source_and_uri(runs):
     land(runs.landing, "a")
     assert uris(runs.run(NOON)) == ["a"]

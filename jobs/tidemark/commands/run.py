@@ -73,7 +73,9 @@ def dry_run(context: RunContext, request: RunRequest) -> RunRecord | PlanRecord:
     if (batches := _committed(context, request)) is not None:
         return _repeated(context, batches, recovered=False)
     found = _discovered(context, request, given)
-    return plan_summary(found.landed.objects, found.as_of, len(found.batches), found.landed.findings)
+    return plan_summary(
+        found.landed.objects, found.as_of, len(found.batches), found.landed.findings, found.landed.notes
+    )
 
 
 def summary(context: RunContext, run_id: str) -> RunSummary:
@@ -132,7 +134,7 @@ def _discovered(context: RunContext, request: RunRequest, given: int) -> Objects
     """Objects that have landed by `given`, or by the last run's as_of if that is later."""
     tail, planning = context.ledger.last(), context.planning
     as_of = given if tail.as_of is None else max(given, tail.as_of)
-    landed = planning.discover(as_of, tail)
+    landed = planning.discover(as_of, tail, context.clock())
     planning.ensure_few_partitions(landed, tail)
     return ObjectsToTake(tail, as_of, landed, planning.cut(landed.objects, tail.next_batch_id, request.max_files))
 
@@ -156,7 +158,7 @@ def _taken(
     context.ledger.plan(plan, records, found.landed.noticed)
     context.checkpoint("planned")
     done = recover.execute(context, spec, records, recovering=False)
-    record = _with_repaired(finished(context, done, notes), recovered)
+    record = _with_repaired(finished(context, done, [*notes, *found.landed.notes]), recovered)
     record["compacted_seconds"] = _maintain(context, done)
     return record
 

@@ -109,7 +109,7 @@ def problem_summary(problem: Problem) -> ProblemRecord:
 
 
 def plan_summary(
-    objects: Sequence[LandedObject], as_of: int, batches: int, findings: Sequence[Finding]
+    objects: Sequence[LandedObject], as_of: int, batches: int, findings: Sequence[Finding], notes: Sequence[str]
 ) -> PlanRecord:
     """The objects that a run would take."""
     shown: list[TakenObject] = [
@@ -130,6 +130,7 @@ def plan_summary(
         "watermarks": {},
         "streams": {},
         "quality": [],
+        "notes": list(notes),
     }
 
 

@@ -8,8 +8,8 @@ read only for objects that are listed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import pyarrow as pa
@@ -29,14 +29,20 @@ _MESSAGES = {
 }
 
 
+_NEVER = 1 << 63
+"""A time after all others, microseconds."""
+
+
 @dataclass(frozen=True)
 class Discovery:
     """Result of listing one source. `new` is in log order, with paths and refusals; `reported` are contents that
-    `findings` report and nobody reads: they go to the ledger with the run's first batch."""
+    `findings` report and nobody reads: they go to the ledger with the run's first batch. `ahead` have landing times
+    after the clock's."""
 
     new: tuple[LandedObject, ...] = ()
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
+    ahead: tuple[Listed, ...] = ()
 
 
 @dataclass(slots=True)
@@ -63,17 +69,28 @@ def discover(
     settle: int = 0,
     closed: bool = False,
     pending: Collection[LandedObject] = (),
+    now: int = _NEVER,
 ) -> Discovery:
     """Find the objects of a source's log with a landing time of at most as_of - settle that no run has taken.
 
     `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects of a planned
-    run count as taken. Writes nothing. A quarantined object that has changed and a vanished one that is back are new
-    again. A closed source has no new objects.
+    run count as taken. `now` is the clock's time, microseconds UTC. Writes nothing. A quarantined object that has
+    changed and a vanished one that is back are new again. A closed source has no new objects.
     """
     horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age)
     waiting = {item.uri for item in pending if item.source == source}
-    listed = [item for item in log.pieces(as_of) if horizon.shows(item) and item.uri not in waiting]
+    ahead: list[Listed] = []
+    pieces = _until(now, log.pieces(as_of), ahead)
+    listed = [item for item in pieces if horizon.shows(item) and item.uri not in waiting]
     known = known_objects(ledger, source, [item.uri for item in listed])
+    new, reported = _parted(listed, known, horizon, closed)
+    return replace(_discovery(log, source, new, reported, horizon), ahead=tuple(ahead))
+
+
+def _parted(
+    listed: Iterable[Listed], known: Mapping[str, KnownObject], horizon: _Horizon, closed: bool
+) -> tuple[list[Listed], dict[Diagnostic, list[Listed]]]:
+    """The listed objects that are new, and those to report."""
     new: list[Listed] = []
     reported: dict[Diagnostic, list[Listed]] = {}
     for item in listed:
@@ -83,7 +100,16 @@ def discover(
             new.append(item)
         elif isinstance(fate, Diagnostic) and item.tag not in seen.reported:
             reported.setdefault(fate, []).append(item)
-    return _discovery(log, source, new, reported, horizon)
+    return new, reported
+
+
+def _until(now: int, pieces: Iterable[Listed], ahead: list[Listed]) -> Iterator[Listed]:
+    """The pieces without those that have later landing times, which go to `ahead`."""
+    for item in pieces:
+        if item.modified > now:
+            ahead.append(item)
+        else:
+            yield item
 
 
 def known_objects(ledger: Ledger, source: str, uris: Sequence[str]) -> dict[str, KnownObject]:

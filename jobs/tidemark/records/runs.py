@@ -88,8 +88,8 @@ class FindingSummary(TypedDict):
 
 class RunSummary(TypedDict):
     """Results of a committed run. Objects and bytes are those of all its batches; if `truncated`, `batches` are only
-    the first. `notes` are changes of the pipeline's file since the run before. `chain` is the head of the chain of
-    batches when the run ended (null: its batches are of no chain)."""
+    the first. `notes` are about changes of the pipeline's file since the run before, and about objects that landed in
+    the future. `chain` is the head of the chain of batches when the run ended (null: its batches are of no chain)."""
 
     run_id: str
     as_of: str
@@ -163,6 +163,7 @@ class PlanRecord(TypedDict):
     watermarks: dict[str, WatermarkSummary]
     streams: dict[str, StreamSummary]
     quality: list[CheckSummary]
+    notes: list[str]
 
 
 class BlockedRecord(TypedDict):

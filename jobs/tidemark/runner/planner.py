@@ -13,9 +13,11 @@ from tidemark.config import PipelineSpec
 from tidemark.config.address import is_s3
 from tidemark.config.rules.imports import import_order
 from tidemark.config.rules.partition_limit import ensure_few
-from tidemark.core.batch import Batch, LandedObject, RunPlan, cut
+from tidemark.core.batch import Batch, LandedObject, RunPlan, cut, stored_uri
 from tidemark.core.batch_result import BatchRecord, Finding
+from tidemark.core.times import format_time
 from tidemark.landing.discover import Discovery, discover
+from tidemark.landing.listing import Listed
 from tidemark.landing.source_log import SourceLog, log_of
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed
@@ -36,6 +38,7 @@ class Discovered:
     objects: tuple[LandedObject, ...]
     findings: tuple[Finding, ...]
     reported: tuple[LandedObject, ...]
+    notes: tuple[str, ...]
 
     @property
     def noticed(self) -> Noticed:
@@ -51,11 +54,13 @@ class Planning:
     ledger: Ledger
     progress: Callable[[str, int, int], None]
 
-    def discover(self, as_of: int, tail: Tail) -> Discovered:
-        """Find the objects that landed by `as_of` and that no run has taken, source by source in log order."""
+    def discover(self, as_of: int, tail: Tail, now: int) -> Discovered:
+        """Find the objects that landed by `as_of` and that no run has taken, source by source in log order. `now` is
+        the clock's time, microseconds UTC."""
         found: list[Discovery] = []
         waiting = [item for record in tail.pending for item in self.ledger.objects_of(record)]
-        for name in import_order(self.spec.sources):
+        names = import_order(self.spec.sources)
+        for name in names:
             source = self.spec.sources[name]
             self.progress("discover", len(found), len(self.spec.sources))
             recorded = tail.combined.get(name)
@@ -68,6 +73,7 @@ class Planning:
                 settle=source.settle,
                 closed=recorded is not None and recorded.closed,
                 pending=waiting,
+                now=now,
             )
             found.append(listed)
         self.progress("discover", len(found), len(found))
@@ -75,6 +81,7 @@ class Planning:
             tuple(item for each in found for item in each.new),
             tuple(finding for each in found for finding in each.findings),
             tuple(item for each in found for item in each.reported),
+            tuple(_ahead(name, each.ahead) for name, each in zip(names, found, strict=True) if each.ahead),
         )
 
     def ensure_few_partitions(self, landed: Discovered, tail: Tail) -> None:
@@ -187,3 +194,13 @@ def analyse(spec: PipelineSpec, suites: bool = False) -> None:
 def on_s3(spec: PipelineSpec) -> bool:
     """True if its tables or a landing are on S3."""
     return any(map(is_s3, [spec.warehouse, *(source.landing for source in spec.sources.values())]))
+
+
+def _ahead(source: str, objects: Sequence[Listed]) -> str:
+    """The note about objects of a source whose landing times are later than the clock."""
+    first = min(objects, key=lambda item: item.modified)
+    times = f"{len(objects):,}, the first {stored_uri(first.uri)!r} at {format_time(first.modified)}"
+    return (
+        f"{source}: objects have landing times in the future ({times}): each is taken once its time has come. Set the"
+        " clock of the machine that writes them, or `touch` them"
+    )

@@ -84,6 +84,7 @@ def plan_text(config: Path) -> Callable[[PlanRecord], RenderableType]:
             table if objects else None,
             f"... and {more:,} more" if more else None,
             findings_table(record["diagnostics"]),
+            *record["notes"],
             f"Next: tidemark run {quoted(config)}" if objects else None,
         )
 
