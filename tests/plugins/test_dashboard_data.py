@@ -76,10 +76,10 @@ def test_the_pages_of_a_batch_have_the_rows_that_the_command_finds_in_its_order(
 
 
 def test_the_newest_rows_are_read_from_the_files_that_may_have_them(pipeline, monkeypatch):
+    place = {"readings": pipeline.ledger.folder / "events" / "readings"}
     opened = []
     real = pq.ParquetFile
     monkeypatch.setattr(batch_rows.pq, "ParquetFile", lambda path: opened.append(path) or real(path))
-    place = {"readings": pipeline.ledger.folder / "events" / "readings"}
     found = rows_of(place, 1, Fate.ON_TIME, 0, 10)
     assert len(found.rows) == 10
     assert not found.whole
