@@ -39,7 +39,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT // 2]} ... {text[-LONGEST_TEXT // 2 :]}"
 
 
-def first_line(error: BaseException | str) -> str:
+def first_line(error: object) -> str:
     """The first line of an exception's text that says something: texts of Spark's parser begin with an empty one."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 

@@ -22,7 +22,7 @@ from tidemark.report.page.build import build
 from tidemark.report.page.data.tables import Scope, SourceTable, Tables
 from tidemark.report.target import written_whole
 from tidemark.report.words import counted
-from tidemark.storage import delta_table, is_table
+from tidemark.storage import dataset_of, is_table
 
 QUALITY = "quality"
 
@@ -120,4 +120,4 @@ def _with_letters(spec: PipelineSpec, ledger: Ledger) -> list[str]:
 
 def _quality(ledger: Ledger) -> ds.Dataset | None:
     place = ledger.folder / QUALITY
-    return delta_table(place).to_pyarrow_dataset() if is_table(place) else None
+    return dataset_of(place) if is_table(place) else None

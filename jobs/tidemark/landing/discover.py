@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tidemark.core.batch import LandedObject, ObjectState, stored_uri
 from tidemark.core.batch_result import Diagnostic, Finding, FindingSample
+from tidemark.core.times import MAX_TIME
 from tidemark.landing.listing import Listed
 from tidemark.landing.source_log import SourceLog
 from tidemark.ledger.ledger import Ledger
@@ -27,10 +28,6 @@ _MESSAGES = {
     Diagnostic.LANDED_AFTER_CLOSE: "landed after the source was closed, not taken",
     Diagnostic.OBJECT_CHANGED: "changed after being taken, the change is not read",
 }
-
-
-_NEVER = 1 << 63
-"""A time after all others, microseconds."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def discover(
     settle: int = 0,
     closed: bool = False,
     pending: Collection[LandedObject] = (),
-    now: int = _NEVER,
+    now: int = MAX_TIME,
 ) -> Discovery:
     """Find the objects of a source's log with a landing time of at most as_of - settle that no run has taken.
 

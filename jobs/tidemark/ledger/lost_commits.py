@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.ledger import versions
 from tidemark.ledger.tables.schemas import batch_column
 from tidemark.ledger.tables.store import Store
@@ -148,8 +148,7 @@ def _loss(store: Store, each: LastWrite) -> Loss | None:
             return None
         return Loss(each.table, each.writer, known, each.batch_id)
     except (TidemarkError, *UNREADABLE) as error:
-        why = str(error.__cause__ or error).splitlines() or [type(error).__name__]
-        return Loss(each.table, each.writer, 0, each.batch_id, why[0])
+        return Loss(each.table, each.writer, 0, each.batch_id, first_line(error.__cause__ or error))
 
 
 def _has_rows(store: Store, each: LastWrite) -> bool:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from tidemark.core.quality import MOST_EXAMPLES, Check, Severity
-from tidemark.errors import ConfigError, Problem
+from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.quality.metrics import Line
 from tidemark.quality.suites import Suite, names_of
 
@@ -82,8 +82,7 @@ def _reason(error: Exception) -> str:
 
 def _first_line(error: object) -> str:
     """Return an error's first line, shortened for people."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:_LONGEST_REASON] if lines else type(error).__name__
+    return first_line(error)[:_LONGEST_REASON]
 
 
 @cache

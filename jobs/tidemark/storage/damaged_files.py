@@ -41,5 +41,5 @@ def unreadable_log(place: object, error: BaseException) -> TidemarkError:
     """The error that names a table whose log cannot be read."""
     named = re.search(r"/v\d+/(.+)$", str(place))
     table = named[1] if named else str(place).rpartition("/")[2]
-    first = next(iter(str(error).splitlines()), type(error).__name__)
-    return TidemarkError(f"the log of the table {table} cannot be read: {first}", where=str(place), hint=_HINT)
+    message = f"the log of the table {table} cannot be read: {first_line(error)}"
+    return TidemarkError(message, where=str(place), hint=_HINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidemark.config import PipelineSpec
 from tidemark.records.versions import DifferenceRecord, OutputDifference, RowsDifference
 from tidemark.report.changed import changed_rows, changed_windows
-from tidemark.storage import Place, delta_table, is_table
+from tidemark.storage import Place, dataset_of, is_table
 
 DIFFERENCE = "difference"
 
@@ -15,7 +15,7 @@ def with_examples(difference: DifferenceRecord, folder: Place, spec: PipelineSpe
     some windows with both values (`windows`). The tables below `<folder>/difference` have all of them."""
     place = folder / DIFFERENCE
     rows: dict[str, RowsDifference] = {
-        name: {**found, "examples": changed_rows(delta_table(place / "rows").to_pyarrow_dataset(), name)}
+        name: {**found, "examples": changed_rows(dataset_of(place / "rows"), name)}
         for name, found in difference["rows"].items()
     }
     streams = {name: _with_windows(found, place, spec, name) for name, found in difference["streams"].items()}
@@ -26,4 +26,4 @@ def _with_windows(found: OutputDifference, place: Place, spec: PipelineSpec, nam
     table = place / "streams" / name
     if not spec.streams[name].windowed or not is_table(table):
         return found
-    return {**found, "windows": changed_windows(delta_table(table).to_pyarrow_dataset(), spec.streams[name].select)}
+    return {**found, "windows": changed_windows(dataset_of(table), spec.streams[name].select)}

@@ -28,7 +28,7 @@ from tidemark.ledger.tail import Tail
 from tidemark.records.rows import ExplainRecord
 from tidemark.records.status import StandingRecord, StatusRecord
 from tidemark.report.page.data.tables import Row
-from tidemark.storage import delta_table, is_table, place_of
+from tidemark.storage import dataset_of, is_table, place_of
 from tidemark.verbs import explained
 
 
@@ -150,7 +150,7 @@ class Pages:
         """Results of quality checks, newest batch first, with values in JSON's types; None if nothing is checked.
         Includes runs that quality blocks."""
         place = self.ledger.folder / "quality"
-        return checks_of(delta_table(place).to_pyarrow_dataset(), page, failed) if is_table(place) else None
+        return checks_of(dataset_of(place), page, failed) if is_table(place) else None
 
     @property
     def windowed(self) -> list[str]:

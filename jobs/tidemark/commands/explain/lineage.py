@@ -22,7 +22,7 @@ from tidemark.ledger.versions import Made
 from tidemark.report.events import EventRow, read_row
 from tidemark.report.explain.history import PolicyHistory
 from tidemark.runner.recorded import content_of
-from tidemark.storage import delta_table, is_table
+from tidemark.storage import dataset_of, is_table
 
 _CHANGED = "difference/rows"
 """The table of rows that a backfill changed, with both fates."""
@@ -98,7 +98,7 @@ class Lineage:
         if not is_table(place):
             return False
         mine = (pc.field("_source") == row.source) & (pc.field("_partition") == row.partition)
-        rows = delta_table(place).to_pyarrow_dataset()
+        rows = dataset_of(place)
         return bool(rows.count_rows(filter=mine & (pc.field("_offset") == row.offset)))
 
     def _row(self, row: EventRow) -> EventRow | None:
@@ -106,7 +106,7 @@ class Lineage:
         place = self.ledger.folder / "events" / row.source
         if not is_table(place):
             return None
-        return read_row(row.source, delta_table(place).to_pyarrow_dataset(), row.partition, row.offset)
+        return read_row(row.source, dataset_of(place), row.partition, row.offset)
 
     def _history(self, row: EventRow, source: SourceSpec) -> PolicyHistory:
         """Policies by which runs have moved the watermarks up to a row."""

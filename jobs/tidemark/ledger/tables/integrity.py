@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.storage import Place, delta_table, is_table, open_file
 from tidemark.storage.damaged_files import damaged, unreadable_log
 from tidemark.storage.folders import files_below, move, move_tree, tables_below
@@ -80,7 +80,7 @@ def examined(place: Place) -> Corruption:
     try:
         actions = _files(place)
     except (DeltaError, *_DAMAGED) as error:
-        return Corruption(log=_first_line(error))
+        return Corruption(log=first_line(error))
     broken = [action for action in actions if not _sound(place / action["path"])]
     if not broken:
         return Corruption()
@@ -132,7 +132,3 @@ def _batches(action: dict[str, int]) -> tuple[int, int] | None:
         if low is not None and high is not None:
             return low, high
     return None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -20,7 +20,6 @@ from tidemark.spark.compat.jvm import active_context, hadoop_configuration, runn
 
 DELTA_CLASS = "org.apache.spark.sql.delta.DeltaLog"
 """A class that only Delta's jar has."""
-NOTHING: Mapping[str, str] = {}
 ENDS_WITHIN = 60.0
 """Seconds that a JVM may take to end by itself."""
 
@@ -51,7 +50,7 @@ def has_jvm() -> bool:
     return SparkContext._gateway is not None
 
 
-def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str] = NOTHING) -> JavaGateway:
+def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str]) -> JavaGateway:
     """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes. PySpark hands on the
     environment of this process and no other: `environ` is added to it meanwhile."""
     with _environment({**environ, **locale_of_java()}):

@@ -140,7 +140,7 @@ def quiet_jvm(jars: Sequence[Path] = ()) -> Iterator[tuple[JavaGateway, IO[str]]
 
     conf = SparkConf(loadDefaults=False).set("spark.driver.extraClassPath", os.pathsep.join(map(str, jars)))
     with tempfile.TemporaryFile("w+") as log:
-        gateway = launch(conf, {"stderr": log})
+        gateway = launch(conf, {"stderr": log}, {})
         try:
             yield gateway, log
         finally:

@@ -69,7 +69,7 @@ keeps as much as the largest piece took: 100 MiB more where rows are sorted on d
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
 _LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-_FOLDERS = {"fs.defaultFS": "file:///"}
+_FOLDERS = ("fs.defaultFS", "file:///")
 """A path without a scheme is a folder for Spark, too, whatever file system a cluster's configuration has for them."""
 _ALONE = {"SPARK_LOCAL_IP": "127.0.0.1"}
 _NOT_STARTED = (
@@ -112,7 +112,8 @@ def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
     session = own_session(beside)
     if on_s3:
         s3a.configure(session)
-    for key, value in {**RESULT_SETTINGS, **_FOLDERS}.items():
+    session.conf.set(*_FOLDERS)
+    for key, value in RESULT_SETTINGS.items():
         session.conf.set(key, value)
     for key, value in _COST_SETTINGS.items():
         if session.conf.get(key, None) is None:
@@ -131,16 +132,16 @@ def _start(master: str | None) -> SparkSession:
     conf.setIfMissing("spark.hadoop.fs.permissions.umask-mode", _umask())
     conf.setIfMissing("spark.executorEnv.LC_ALL", "C.UTF-8")  # or executors find no names that are not ASCII
     conf.set(_EXECUTOR_OPTIONS, f"{conf.get(_EXECUTOR_OPTIONS, '')} -Duser.timezone=UTC {BUFFERS}".strip())
-    started = not has_jvm()
-    if started and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        session = _built(conf)
+    elif has_jvm():
+        return _built(conf)
+    else:
         conf = _configured(conf, master)
         with _starting() as log:
             _launch(conf, log)
             session = _built(conf)
-    else:
-        session = _built(conf)
-    if started or "PYSPARK_GATEWAY_PORT" in os.environ:
-        remember(running())
+    remember(running())
     return session
 
 
