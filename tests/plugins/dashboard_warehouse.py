@@ -12,7 +12,6 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.testclient import TestClient
 from page_warehouse import HOSTILE, LETTERS, QUALITY, SETTINGS, T0, accounts_of, delta, found, two_runs
 from report_warehouse import record
-from ruamel.yaml import YAML
 
 from oracle import Obj, Outcome, Run
 from tidemark.core.batch import LandedObject, ObjectState
@@ -26,34 +25,6 @@ from tidemark.dashboard.known import Pipelines
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.rows import batch_row, object_row, state_row
-
-FILE: dict[str, Any] = {
-    "warehouse": "./warehouse",
-    "sources": {
-        "readings": {
-            "landing": "./landing",
-            "format": "json",
-            "schema": "EnqueuedAt TIMESTAMP, passed TIMESTAMP, lane STRING",
-            "partition": {"column": "lane"},
-            "arrival_time": "EnqueuedAt",
-            "landing_delay": "0s",
-            "timestamp_by": "passed",
-            "early_arrival": {"tolerance": "5m", "action": "drop"},
-            "late_arrival": {"tolerance": "10m", "action": "adjust"},
-            "out_of_order": {"tolerance": "2m", "action": "adjust"},
-        }
-    },
-    "streams": {"rolling": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
-}
-
-
-def write_file(folder: Path, name: str) -> Path:
-    """A pipeline file over tables beside it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.yml"
-    with path.open("w") as file:
-        YAML().dump({"pipeline": name} | FILE, file)
-    return path
 
 
 def write_tables(

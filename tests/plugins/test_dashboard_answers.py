@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dashboard_warehouse import Doorman, application, client_of, write_file, write_tables
-from page_warehouse import Page
+from dashboard_warehouse import Doorman, application, client_of, write_tables
+from page_warehouse import Page, write_file
 from toll_week import judged
 
 from tidemark.commands.dashboard import causes

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from dashboard_warehouse import FILE, Doorman, application, client_of, write_file, write_tables
+from dashboard_warehouse import Doorman, application, client_of, write_tables
 from fastapi import FastAPI
-from page_warehouse import T0, Page
+from page_warehouse import FILE, T0, Page, write_file
 from ruamel.yaml import YAML
 
 from oracle import Obj, Row, Run

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from airflow_home import AirflowHome, running
-from dashboard_warehouse import write_file, write_tables
-from page_warehouse import two_runs
+from dashboard_warehouse import write_tables
+from page_warehouse import two_runs, write_file
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect
 
 from browser import REQUIRED, browsing, chromium, serious

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from dashboard_warehouse import Doorman, application, client_of, write_file, write_tables
-from page_warehouse import HOSTILE, T0, Page, two_runs
+from dashboard_warehouse import Doorman, application, client_of, write_tables
+from page_warehouse import HOSTILE, T0, Page, two_runs, write_file
 
 from oracle import Obj, Row, Run
 from tidemark.core.times import HOUR, MINUTE

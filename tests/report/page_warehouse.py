@@ -13,8 +13,10 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from pyarrow.dataset import Dataset
 from report_warehouse import TIME, record
+from ruamel.yaml import YAML
 
 from oracle import Obj, Outcome, Row, Run, Source, Verdict
+from tidemark.config.load import load_pipeline
 from tidemark.core.advance import SourceRules
 from tidemark.core.batch_result import Account, BatchRecord, TableDigest
 from tidemark.core.policy import Fate, Reason
@@ -32,6 +34,24 @@ HOSTILE = "<script>alert('x')</script>\"&\x1b\u202e"
 SETTINGS = Source(
     early=(5 * MINUTE, "drop"), late=(10 * MINUTE, "adjust"), out_of_order=(2 * MINUTE, "adjust"), arrival_column=True
 )
+FILE: dict[str, Any] = {
+    "warehouse": "./warehouse",
+    "sources": {
+        "readings": {
+            "landing": "./landing",
+            "format": "json",
+            "schema": "EnqueuedAt TIMESTAMP, passed TIMESTAMP, lane STRING",
+            "partition": {"column": "lane"},
+            "arrival_time": "EnqueuedAt",
+            "landing_delay": "0s",
+            "timestamp_by": "passed",
+            "early_arrival": {"tolerance": "5m", "action": "drop"},
+            "late_arrival": {"tolerance": "10m", "action": "adjust"},
+            "out_of_order": {"tolerance": "2m", "action": "adjust"},
+        }
+    },
+    "streams": {"rolling": {"from": "readings", "tumbling": "1h", "select": {"n": "count(*)"}}},
+}
 LETTERS = pa.schema(
     [
         ("_source", pa.string()),
@@ -57,6 +77,15 @@ QUALITY = pa.schema(
         ("examples", pa.list_(pa.string())),
     ]
 )
+
+
+def write_file(folder: Path, name: str) -> Path:
+    """A pipeline file over tables beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yml"
+    with path.open("w") as file:
+        YAML().dump({"pipeline": name} | FILE, file)
+    return path
 
 
 def rows(count: int, partition: str = "0", first: int = 0) -> tuple[Row, ...]:
@@ -117,6 +146,7 @@ def warehouse(
     letters: Sequence[Mapping[str, Any]] = (),
     findings: Sequence[Mapping[str, Any]] = (),
     quality: Sequence[Mapping[str, Any]] | None = None,
+    pipeline: str = "toll",
     **values: Any,
 ) -> Warehouse:
     """Everything that a page is made from; each run is one batch."""
@@ -132,7 +162,7 @@ def warehouse(
     }
     rules = {"readings": SourceRules("readings", recorded.facts.policy, (), 0, recorded.facts.substreams)}
     given: dict[str, Any] = {
-        "pipeline": "toll",
+        "spec": load_pipeline(write_file(place, pipeline)).spec,
         "config": "toll.yml",
         "scope": Scope(1, len(runs)),
         "sources": [

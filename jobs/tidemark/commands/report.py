@@ -71,7 +71,7 @@ def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime] = ()) -> Tabl
     """Tables of the live version in the form that the page takes; `ran` says when runs ran."""
     spec, ledger = reader.spec, reader.ledger
     return Tables(
-        pipeline=spec.name,
+        spec=spec,
         config=str(spec.path),
         scope=scope,
         sources=_sources(reader, scope),

@@ -20,12 +20,13 @@ from tidemark.dashboard.host import Host, User
 from tidemark.dashboard.known import Pipelines
 from tidemark.dashboard.links import Links
 from tidemark.dashboard.served import Served, first_page, one_of, within
-from tidemark.dashboard.shell import HEADERS, answer, at, message
+from tidemark.dashboard.shell import HEADERS, Page, answer, at, message
 from tidemark.dashboard.views import batch, history, listing, lists, overview, row, runs
 from tidemark.dashboard.views import versions as of_versions
 from tidemark.dashboard.wire import Plain
 from tidemark.errors import UsageError
 from tidemark.records.rows import ExplainRecord
+from tidemark.report.page.definition import definition, definition_data
 from tidemark.report.page.style import DARK, LIGHT, STYLE
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -47,6 +48,7 @@ def create_app(reader: Pipelines, host: Host) -> FastAPI:
     served = Served(reader, host)
     app.include_router(_list(served))
     app.include_router(_whole(served))
+    app.include_router(_made(served))
     app.include_router(_past(served))
     app.include_router(_lists(served))
     app.include_router(_runs(served))
@@ -105,6 +107,19 @@ def _whole(served: Served) -> APIRouter:
             except UsageError as error:
                 found = error
         return answer(at(row.row(name, given, list(pages.spec.sources), found, links), name, "row"), links)
+
+    return router
+
+
+def _made(served: Served) -> APIRouter:
+    """Route of how the pipeline's streams are made."""
+    router = _of_pipeline(served)
+
+    @router.get("/definition")
+    def made(request: Request, name: Name, _: Annotated[asked.Nothing, Query()]) -> Response:
+        spec = served.pages(name).spec
+        page = Page(f"{name}: definition", (definition(spec),), data=definition_data(spec))
+        return answer(at(page, name, "definition"), Links.of(request))
 
     return router
 

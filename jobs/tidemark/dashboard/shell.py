@@ -34,6 +34,7 @@ TABS = {
     "quality": "Quality",
     "letters": "Dead letters",
     "versions": "Versions",
+    "definition": "Definition",
     "row": "One row",
 }
 

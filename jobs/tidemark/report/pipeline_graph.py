@@ -60,12 +60,16 @@ def _id(name: str) -> str:
 
 
 def _label(stream: StreamSpec) -> str:
-    lines = [stream.name, *_operator(stream)]
+    return "<br/>".join(_escaped(text) for text in (stream.name, *described(stream)))
+
+
+def described(stream: StreamSpec) -> Iterator[str]:
+    """Yield what a stream does with its input, a line for each: its operator, groups and condition."""
+    yield from _operator(stream)
     if stream.group_by:
-        lines.append("by " + ", ".join(stream.group_by))
+        yield "by " + ", ".join(stream.group_by)
     if stream.where is not None:
-        lines.append(f"where {stream.where}")
-    return "<br/>".join(_escaped(text) for text in lines)
+        yield f"where {stream.where}"
 
 
 def _operator(stream: StreamSpec) -> Iterator[str]:
@@ -110,22 +114,25 @@ def _sizes(stream: StreamSpec, kind: str) -> Iterator[str]:
 
 
 def _policies(source: SourceSpec) -> str:
+    partitions = _escaped(partitions_text(source))
     if source.punctuated is not None:
-        return f"| {source.name} | punctuated | {source.punctuated.violations.value} | | | {_partitions(source)} |"
+        return f"| {source.name} | punctuated | {source.punctuated.violations.value} | | | {partitions} |"
     policy = source.policy
     delay = format_duration(source.landing_delay)
-    tolerances = " | ".join(map(_tolerance, (policy.early, policy.late, policy.out_of_order)))
-    return f"| {source.name} | {tolerances} | {delay} | {_partitions(source)} |"
+    tolerances = " | ".join(map(tolerance_text, (policy.early, policy.late, policy.out_of_order)))
+    return f"| {source.name} | {tolerances} | {delay} | {partitions} |"
 
 
-def _tolerance(tolerance: Tolerance | None) -> str:
+def tolerance_text(tolerance: Tolerance | None) -> str:
+    """Return a tolerance and its action."""
     return "off" if tolerance is None else f"{format_duration(tolerance.micros)}, {tolerance.action.value}"
 
 
-def _partitions(source: SourceSpec) -> str:
+def partitions_text(source: SourceSpec) -> str:
+    """Return the declared partitions of a source."""
     if source.partition is None:
         return "one"
-    return _escaped(", ".join(source.partitions)) or "as they come"
+    return ", ".join(source.partitions) or "as they come"
 
 
 def _escaped(text: str) -> str:

@@ -37,7 +37,7 @@ def history_of(spec: PipelineSpec, ledger: Ledger) -> BatchHistory:
     scope = Scope(max(1, through - DRAWN + 1), through)
     names = ("batches", "watermarks", "diagnostics")
     batches, marks, found = (ledger.table(name, through) for name in names)
-    tables = Tables(spec.name, str(spec.path), scope, [], batches, marks, found)
+    tables = Tables(spec, str(spec.path), scope, [], batches, marks, found)
     ends, counted = ends_of(tables), _counted(tables.batches, scope)
     idle = idle_of(tables, ends)
     return BatchHistory(through - scope.first + 1, counted, _by_source(counted), ends, delays_of(tables, ends), idle)

@@ -9,7 +9,7 @@ from tidemark.dashboard.asked import Checks, LetterFilter
 from tidemark.dashboard.links import Links, link, named
 from tidemark.dashboard.shell import Page, form, paged, pager, select, void
 from tidemark.report.page.data.tables import Row
-from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, table, text
+from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, result, table, text
 from tidemark.report.page.measures import bounded, measured
 from tidemark.report.words import duration, iso, moment
 
@@ -37,7 +37,7 @@ def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
     expectation = str(row.get("expectation"))
     run = row.get("run_id")
     return [
-        _result(row),
+        result(row.get("success")),
         row.get("table"),
         expectation,
         Amount.of(measured(expectation, row.get("observed"))),
@@ -46,11 +46,6 @@ def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
         named(run, links.pipeline(name, "runs", run)) if run else None,
         _examples(name, row.get("examples"), links),
     ]
-
-
-def _result(row: Row) -> Html:
-    held = bool(row.get("success"))
-    return element("span", "held" if held else "failed", class_="badge held" if held else "badge failed")
 
 
 def _examples(name: str, value: object, links: Links) -> Html | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tidemark.report.page import advice, files, quarantine, records, sections
 from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.tables import Tables
+from tidemark.report.page.definition import definition
 from tidemark.report.page.markup import Html, document, element
 from tidemark.report.page.summary import summary, title
 
@@ -22,6 +23,7 @@ _PARTS: dict[str, tuple[str, Callable[[Answers], Html]]] = {
     "quality": ("Quality", records.quality),
     "diagnostics": ("Diagnostics", records.diagnostics),
     "runs": ("Runs", records.runs),
+    "definition": ("How streams are made", lambda answers: definition(answers.tables.spec)),
     "versions": ("Versions and replay", records.versions),
 }
 

@@ -63,9 +63,13 @@ def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]
     kinds = ("number" if place in counted else None for place in range(len(heads)))
     head = [element("th", each, scope="col", class_=kind) for each, kind in zip(heads, kinds, strict=True)]
     body = [element("tr", *(_cell(value, place in counted) for place, value in enumerate(line))) for line in lines]
-    whole = element("table", element("thead", element("tr", *head)), element("tbody", *body), id=name)
-    hint = element("div", "scroll for more columns \u2192", class_="more", aria_hidden="true")
-    return element("div", hint, whole, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
+    return scrolled(name, element("table", element("thead", element("tr", *head)), element("tbody", *body), id=name))
+
+
+def scrolled(name: str, inner: Html) -> Html:
+    """Return what may be wider than the page in a region that scrolls sideways, with a hint where it does."""
+    hint = element("div", "scroll for more \u2192", class_="more", aria_hidden="true")
+    return element("div", hint, inner, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
 
 
 def _counts(value: Cell | Html) -> bool:
@@ -94,6 +98,11 @@ def figure(name: str, picture: Picture) -> Html:
     )
     caption = element("figcaption", picture.caption)
     return element("figure", element("h3", picture.title), *drawings, caption, id=name)
+
+
+def result(held: object) -> Html:
+    """Return the result of a check: held or failed."""
+    return element("span", "held", class_="badge held") if held else element("span", "failed", class_="badge failed")
 
 
 def section(name: str, title: str, *inner: Html) -> Html:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tidemark.report.page.charts.runs import quality_picture
 from tidemark.report.page.data.answers import Answers
@@ -13,7 +14,7 @@ from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
 from tidemark.report.page.data.tables import Row
 from tidemark.report.page.differences import differences
 from tidemark.report.page.fates import HEADS, fate_cells
-from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, section, table
+from tidemark.report.page.markup import Amount, Cell, Html, element, paragraph, result, section, table
 from tidemark.report.page.measures import bounded, measured, once
 from tidemark.report.page.sections import drawn
 from tidemark.report.words import day_of, moment, second, value_text
@@ -29,33 +30,35 @@ def quality(answers: Answers) -> Html:
         return section("quality", "Quality", paragraph("No checks have run yet."))
     newest = checks[-1]["run_id"]
     shown = [check for check in once(checks) if check["run_id"] == newest or not check["success"]][-_MOST_CHECKS:]
+    newest_first = shown[::-1]
+    failed_first = sorted(newest_first, key=lambda check: bool(check["success"]))
     heads = ("result", "table", "expectation", "observed", "limit", "severity", "run", "examples")
     return section(
         "quality",
         "Quality",
         *drawn("quality-history", quality_picture(checks)),
-        paragraph("The checks of the newest run, and every one that failed before:", class_="quiet"),
-        table("quality-table", heads, map(_check, reversed(shown))),
+        paragraph("Checks of the newest run, and those that failed before; failed ones first:", class_="quiet"),
+        table("quality-table", heads, map(_check, failed_first)),
     )
 
 
-def _check(check: Row) -> list[Cell | Html]:
+def _check(check: Mapping[str, Any]) -> list[Cell | Html]:
     name = str(check["expectation"])
     return [
-        "held" if check["success"] else "failed",
+        result(check["success"]),
         check["table"],
         name,
         Amount.of(measured(name, check["observed"])),
         bounded(name, check["limit"]),
         check["severity"],
         check["run_id"],
-        _long(check["examples"]),
+        _long(", ".join(check["examples"] or ())),
     ]
 
 
 def _long(value: object) -> Html | None:
     text = value_text(value)
-    return None if text in {None, "[]"} else element("span", text, class_="long")
+    return element("span", text, class_="long") if text else None
 
 
 def diagnostics(answers: Answers) -> Html:
@@ -107,8 +110,8 @@ def versions(answers: Answers) -> Html:
         (
             v["version"],
             "live" if v["live"] else "",
-            moment(v["created"]),
-            moment(v["promoted"]) if v["promoted"] is not None else None,
+            second(v["created"]),
+            second(v["promoted"]) if v["promoted"] is not None else None,
         )
         for v in listed
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tidemark.records.status import PartitionSummary
 from tidemark.report.page.charts.fates import MOST_BARS, adjusted_and_dropped, over_time, shift_sizes
@@ -116,9 +117,11 @@ def _missed(answers: Answers) -> Iterator[Html]:
 
 
 def _shown_moves(judged: SourceFates) -> list[Move]:
-    """Return the moves; if there is only one partition, without its moves, which equal those of all."""
+    """Return the moves without those that others equal: of the only partition, of all reasons where one has them."""
     single = len(judged.fates.by_partition) == 1
-    return [move for move in judged.moves if move.partition is None or not single]
+    shown = [move for move in judged.moves if move.partition is None or not single]
+    of_one = {replace(move, reason=None) for move in shown if move.reason is not None}
+    return [move for move in shown if move not in of_one]
 
 
 def _move(source: str, move: Move) -> list[Cell]:

@@ -60,10 +60,20 @@ th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); tex
   white-space: nowrap; overflow-wrap: normal }
 th { font-weight: 600; color: var(--soft) }
 .number { text-align: right; font-variant-numeric: tabular-nums }
+.number + :not(.number) { padding-left: .9rem }
 td .long { max-width: 40rem; display: block; min-width: 16rem; white-space: normal; overflow-wrap: anywhere }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
 figure { margin: 1rem 0 2rem; break-inside: avoid }
 figcaption { max-width: 46rem; margin-top: .25rem }
+.badge { display: inline-block; font-size: .85rem; font-weight: 600; padding: 0 .5rem; border-radius: 1rem;
+  border: 1px solid var(--faint); white-space: nowrap }
+.badge.failed { border-color: var(--dropped); color: var(--dropped) }
+.badge.held { border-color: var(--grid); font-weight: 400 }
+.lineage { display: block; font-size: 13px }
+.lineage text { fill: var(--soft) } .lineage rect + text { fill: var(--ink); font-weight: 600 }
+.lineage rect { fill: var(--panel); stroke: var(--faint) } .lineage .between rect { stroke-dasharray: 4 3 }
+.lineage .published rect { stroke: var(--water); stroke-width: 2 }
+.lineage path { fill: none; stroke: var(--faint); stroke-width: 1.5 }
 svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
 .only-narrow { display: none; max-width: 34rem }
 @media (max-width: 799px) {
@@ -74,6 +84,7 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
   main:has(> .contents) { max-width: 92rem; padding-left: 15rem }
   .contents { position: fixed; top: 1.75rem; width: 12rem; margin-left: -14rem }
   .contents ul { flex-direction: column }
+  main:has(> .contents) .wide { width: max-content; min-width: 100%; max-width: calc(50vw + 29rem) }
 }
 @media print {
   :root {
@@ -88,7 +99,8 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
   .more { display: none }
   table { font-size: 8.5pt }
   th, td { white-space: normal; overflow-wrap: anywhere; padding-right: .4rem }
-  td .long { min-width: 0 }
+  .number + :not(.number) { padding-left: .9rem }
+td .long { min-width: 0 }
   h2, h3 { break-after: avoid }
   tr, .facts div { break-inside: avoid }
   .only-wide { display: block }

@@ -35,7 +35,7 @@ _LOOKED = {
 
 def title(answers: Answers) -> str:
     """Return the title of the page."""
-    return f"{answers.tables.pipeline}: what became of rows"
+    return f"{answers.tables.spec.name}: what became of rows"
 
 
 def summary(answers: Answers) -> Iterator[Html]:

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow.compute as pc
 from pyarrow.dataset import Dataset, dataset
 
+from tidemark.config import PipelineSpec
 from tidemark.core.policy import Policy
 from tidemark.records.status import StatusRecord
 from tidemark.report.causes.causes import Cause
@@ -88,7 +89,7 @@ class Tables:
     (None: not looked for). `samples`: the page may have the text of rows that can't be read. `ran` says when runs
     ran, microseconds UTC, by their first batch, as far as that is known."""
 
-    pipeline: str
+    spec: PipelineSpec
     config: str
     scope: Scope
     sources: Sequence[SourceTable]
