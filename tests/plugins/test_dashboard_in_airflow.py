@@ -31,6 +31,7 @@ PAGES = {
     "batch": f"{BASE}/batches/1?fate=dropped",
     "quality": f"{BASE}/quality",
     "letters": f"{BASE}/letters",
+    "definition": f"{BASE}/definition",
     "versions": f"{BASE}/versions",
     "row": f"{BASE}/row?source=readings&partition=0&offset=5",
 }
