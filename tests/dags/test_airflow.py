@@ -413,6 +413,8 @@ def test_the_backfill_dag_builds_a_version_and_promotes_it_where_that_was_asked_
     assert "came out identical" in home.log("tidemark_backfill", run, "report")
     versions = pipeline_of(home).versions()
     assert versions["live"] == versions["versions"][-1]["version"] > before
+    newest_first = home.get("/tidemark/pipelines/toll/versions?format=json")["versions"]
+    assert [each["by"] for each in newest_first[:2]] == ["admin; approved by admin", "admin; declined by admin"]
 
 
 @pytest.mark.long

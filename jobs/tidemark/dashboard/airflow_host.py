@@ -10,6 +10,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import get_user
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.models.hitl import HITLDetail
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
@@ -61,12 +62,17 @@ class AirflowHost:
             return {run_id: str(task) for run_id, task in session.execute(asked)}
 
     def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """Read who triggered DAG runs; scheduled ones have nobody."""
+        """Read who triggered DAG runs, and who answered their question; scheduled ones have nobody."""
         asked = select(DagRun.run_id, DagRun.triggering_user_name).where(
             DagRun.dag_id == dag, DagRun.run_id.in_(run_ids), DagRun.triggering_user_name.is_not(None)
         )
+        questions = select(TaskInstance.run_id, HITLDetail).join(HITLDetail, HITLDetail.ti_id == TaskInstance.id)
+        of_these = questions.where(TaskInstance.dag_id == dag, TaskInstance.run_id.in_(run_ids))
         with create_session() as session:
-            return {run_id: str(name) for run_id, name in session.execute(asked)}
+            found = {run_id: str(name) for run_id, name in session.execute(asked)}
+            for run_id, question in session.execute(of_these):
+                found[run_id] = "; ".join([*filter(None, [found.get(run_id)]), *_answer(question)])
+            return found
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
         """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the end of
@@ -96,3 +102,11 @@ def verified_run(value: object) -> str | None:
         return None
     answered = note.get("answered_by")
     return answered if isinstance(answered, str) else None
+
+
+def _answer(question: HITLDetail) -> list[str]:
+    """Return who answered a question of a task, if somebody did; its first choice is the approval."""
+    who, chosen = question.responded_by_user, question.chosen_options or []
+    if who is None or not chosen:
+        return []
+    return [f"{'approved' if chosen == question.options[:1] else 'declined'} by {who['name']}"]

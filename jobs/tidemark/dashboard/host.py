@@ -45,7 +45,7 @@ class Host(Protocol):
         ...
 
     def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """Return the names of users who started some runs of a DAG."""
+        """Return the names of users who started some runs of a DAG, and of those who answered its question."""
         ...
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:

@@ -21,7 +21,7 @@ def versions(
     name: str, file: str, listed: Sequence[ListedVersion], starters: Mapping[str, str], links: Links
 ) -> Page:
     """Return the page of versions, with the live one that readers see; `starters` are the users who started DAG
-    runs that built versions."""
+    runs that built versions, and who answered if a version may be made live."""
     title = f"{name}: versions"
     if not listed:
         none = paragraph("No version is recorded yet: the first run makes one.")
@@ -42,12 +42,12 @@ def versions(
             ".",
         ),
     )
-    return Page(title, inner, data={"versions": list(map(_data, listed))})
+    return Page(title, inner, data={"versions": [_data(each, starters) for each in listed]})
 
 
-def _data(each: ListedVersion) -> dict[str, object]:
+def _data(each: ListedVersion, starters: Mapping[str, str]) -> dict[str, object]:
     changed = [{"key": key, "before": before, "after": after} for key, before, after in each.settings]
-    return {**each.record, "settings": changed}
+    return {**each.record, "settings": changed, "by": starters.get(each.record["label"] or "")}
 
 
 def _line(each: ListedVersion, starters: Mapping[str, str], links: Links) -> list[Cell | Html]:
