@@ -1,4 +1,4 @@
-"""A real Airflow for tests: its own home, an SQLite database, free ports on loopback, and the project's DAGs."""
+"""A real Airflow for tests: a home of its own, SQLite or a given database, free ports on loopback, our DAGs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import os
 import secrets
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,12 +92,12 @@ class AirflowHome:
         return inherited | given | self.settings | SHORT_LIVED
 
     def tested(self, dag: str, *arguments: str) -> str:
-        """What `airflow dags test` prints, on a copy of the SQLite database: a scheduler that sees the run takes it
-        for its own, and two carry out its tasks."""
-        copy = self.folder / "tested.db"
-        with closing(sqlite3.connect(self.folder / "airflow.db")) as live, closing(sqlite3.connect(copy)) as copied:
-            live.backup(copied)
-        apart = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{copy}"}
+        """What `airflow dags test` prints, with a database of its own: a scheduler that sees the run takes it for its
+        own, and two carry out its tasks."""
+        database = self.folder / "tested.db"
+        apart = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{database}"}
+        if not database.exists():
+            self.command("db", "migrate", **apart)
         return self.command("dags", "test", dag, *arguments, **apart)
 
     def command(self, *arguments: str, **settings: str) -> str:

@@ -21,6 +21,7 @@ from airflow_home import AirflowHome, running
 from dag_pipelines import land_day, land_late_hours, write_pipeline
 from openlineage_schema import openlineage_problems
 from otlp_receiver import Receiver
+from postgres import address, postgres
 from receivers import Mailbox, Webhook, serving
 
 from tidemark.core.quality import RELEASED
@@ -55,7 +56,7 @@ def home(tmp_path_factory, metrics) -> Iterator[AirflowHome]:
     land_day(folder / "landing", today - timedelta(days=2))
     asked = {"start_date": today.isoformat(), "retries": 1, "retry_delay": "1s"}
     write_pipeline(folder / "pipelines", schedule="0 0 * * *", airflow=asked)
-    with running(folder, settings=settings) as home:
+    with postgres() as server, running(folder, address(server, "airflow"), settings=settings) as home:
         yield home
 
 

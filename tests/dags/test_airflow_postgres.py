@@ -1,4 +1,4 @@
-"""Airflow with PostgreSQL as its database, as in docker-compose.yml, run by a user without rights."""
+"""Weeks, consumers and random stories in Airflow with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pgserver
 import pytest
 from airflow_home import ROOT, AirflowHome, running
 from dag_pipelines import CONSUMERS, land_day, write_pipeline
+from postgres import address, postgres
 from test_airflow import DONE, NOTHING, VERIFIED, events, pipeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -30,20 +29,8 @@ SIGNALS = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    folder = Path(tempfile.mkdtemp(prefix="tidemark-postgres-"))
-    folder.chmod(0o755)  # the server's user must come through
-    server = pgserver.get_server(folder)
-    try:
+    with postgres() as server:
         yield server
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
-
-
-def address(server: Any, name: str) -> str:
-    """The address of a new database of the server."""
-    server.psql(f"CREATE DATABASE {name}")
-    return str(server.get_uri(name)).replace("postgresql://", "postgresql+psycopg2://", 1)
 
 
 def dag_folder(folder: Path, pipeline: str) -> Path:

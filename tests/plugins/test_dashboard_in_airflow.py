@@ -15,6 +15,7 @@ from airflow_home import AirflowHome, running
 from dashboard_warehouse import write_tables
 from page_warehouse import two_runs, write_file
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect
+from postgres import address, postgres
 
 from browser import REQUIRED, browsing, chromium, serious
 
@@ -57,7 +58,7 @@ def home(executable, tmp_path_factory) -> Iterator[AirflowHome]:  # noqa: ARG001
     write_file(folder / "pipelines", "toll")
     write_tables(folder / "pipelines", runs=two_runs("0", "1"), run_id=RUN, letters=120, checks=60)
     services, users = ("api-server", "dag-processor"), {"admin": "admin", "guest": ""}
-    with running(folder, services=services, users=users) as home:
+    with postgres() as server, running(folder, address(server, "airflow"), services=services, users=users) as home:
         known = {"tidemark_toll", "tidemark_maintenance"}
         home.until(lambda: known <= home.dags().keys())
         home.post("/api/v2/dags/tidemark_toll/dagRuns", {"logical_date": None, "dag_run_id": RUN.format(1)})

@@ -19,6 +19,7 @@ from tidemark.report.page.definition import definition, definition_data
 from tidemark.report.page.markup import document
 
 SALT = "pl4nted-salt"
+CHECKED = {"require": {"known": "lane <> '${TM_SALT}'"}, "deduplicate": {"by": ["lane"], "within": "2h"}}
 STREAMS = {
     "fast": {"from": "readings", "where": "lane <> '${TM_SALT}'"},
     "living": {"from": "fast", "lifetime": "1h"},
@@ -36,7 +37,8 @@ STREAMS = {
 def spec(tmp_path_factory: pytest.TempPathFactory) -> PipelineSpec:
     path = tmp_path_factory.mktemp("made") / "toll.yml"
     with path.open("w") as file:
-        YAML().dump({"pipeline": "toll"} | FILE | {"streams": STREAMS}, file)
+        sources = {"readings": FILE["sources"]["readings"] | CHECKED}
+        YAML().dump({"pipeline": "toll"} | FILE | {"sources": sources, "streams": STREAMS}, file)
     return load_pipeline(path, {"TM_SALT": SALT}).spec
 
 
@@ -62,6 +64,14 @@ def test_each_column_has_what_it_is_computed_as(spec):
     streams = {each["stream"]: each for each in definition_data(spec)["streams"]}
     assert streams["pairs"]["inputs"] == ["fast", "living"]
     assert streams["hourly"]["columns"][1] == {"column": "n", "type": None, "computed_as": "count(*)"}
+
+
+def test_a_source_has_its_columns_and_what_rows_must_hold(spec):
+    page = Page.of(document("toll", definition(spec)))
+    (line,) = page.lines("definition-sources")
+    assert (line["arrival"], line["late"], line["partitions"]) == ("EnqueuedAt", "10m, adjust", "as they come")
+    said = "lane STRING; quarantined unless lane <> '${TM_SALT}' (known); dropped if it repeats lane within 2h"
+    assert any(each.endswith(said) for each in page.sentences)
 
 
 def test_values_from_the_environment_are_not_shown(spec):

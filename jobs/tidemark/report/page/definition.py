@@ -24,7 +24,7 @@ def definition(spec: PipelineSpec) -> Html:
     """Return the section on how streams are made."""
     drawing = scrolled("lineage", lineage(spec))
     sources = table("definition-sources", _SOURCE_HEADS, [_source(each) for each in spec.sources.values()])
-    columns = [paragraph(element("strong", each.name), f": {_listed(each)}") for each in spec.sources.values()]
+    columns = [paragraph(element("strong", each.name), f": {_content(each)}") for each in spec.sources.values()]
     streams = [part for name in spec.streams for part in _stream(spec, name)]
     note = paragraph("A thick border: published. A dashed one: only other streams read it.", class_="quiet")
     return section("definition", "How streams are made", drawing, note, sources, *columns, *streams)
@@ -58,8 +58,14 @@ def _source(source: SourceSpec) -> list[Cell | Html]:
     return [hidden(each) for each in (source.name, source.format, *times, *judged, partitions_text(source))]
 
 
-def _listed(source: SourceSpec) -> str:
-    return ", ".join(f"{each.name} {each.type}" for each in source.columns)
+def _content(source: SourceSpec) -> str:
+    """Return the columns of a source, and which rows are quarantined or dropped for what is in them."""
+    parts = [", ".join(f"{each.name} {each.type}" for each in source.columns)]
+    parts += [f"quarantined unless {text} ({name})" for name, text in source.require.items()]
+    if source.deduplicate is not None:
+        by, within = ", ".join(source.deduplicate.by), format_duration(source.deduplicate.within)
+        parts.append(f"dropped if it repeats {by} within {within}")
+    return hidden("; ".join(parts))
 
 
 def _stream(spec: PipelineSpec, name: str) -> Iterator[Html]:
