@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from tidemark.config import PipelineSpec
 from tidemark.config.secrets import hidden
@@ -79,26 +80,20 @@ def _placed(
     columns: list[list[str]] = []
     rank: dict[str, int] = {}
     known, arrows = dict(boxes), []
-    for name in _inputs_first(inputs):
+    for name in TopologicalSorter(inputs).static_order():
         rank[name] = max((rank[below] + 1 for below in inputs[name]), default=0)
         columns.extend([] for _ in range(rank[name] + 1 - len(columns)))
         for below in inputs[name]:
             last = below
             for between in range(rank[below] + 1, rank[name]):
-                last, before = f"{below} to {name} at {between}", last
-                known[last] = _Box()
-                columns[between].append(last)
-                arrows.append((before, last))
+                last, before = f"{below} past {between}", last
+                if last not in known:
+                    known[last] = _Box()
+                    columns[between].append(last)
+                    arrows.append((before, last))
             arrows.append((last, name))
         columns[rank[name]].append(name)
     return _stacked(known, columns, arrows), arrows
-
-
-def _inputs_first(inputs: Mapping[str, Sequence[str]]) -> list[str]:
-    found: list[str] = []
-    while len(found) < len(inputs):
-        found += [name for name in inputs if name not in found and set(inputs[name]) <= set(found)]
-    return found
 
 
 def _stacked(
