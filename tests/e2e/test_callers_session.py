@@ -54,7 +54,8 @@ from pyspark.sql import SparkSession
 caller = (SparkSession.builder.master("local[2]").config("spark.jars", sys.argv[1])
     .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.driver.extraJavaOptions", "-Duser.timezone=America/New_York").config("spark.ui.enabled", "false")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=America/New_York -Duser.language=tr -Duser.country=TR")
+    .config("spark.ui.enabled", "false")
     .getOrCreate())
 caller.conf.set("spark.sql.shuffle.partitions", "7")
 caller.range(3).createOrReplaceTempView("mine")
@@ -68,6 +69,7 @@ def state():
         ansi = type(error).__name__
     hadoop = caller.sparkContext._jsc.hadoopConfiguration()
     return dict(settings=caller.conf.getAll, ansi=ansi, zone=jvm.java.util.TimeZone.getDefault().getID(),
+        locale=str(jvm.java.util.Locale.getDefault()), lower=caller.range(1).selectExpr("lower('I')").first()[0],
         noon=str(caller.sql("select cast('2026-01-01 12:00:00Z' as timestamp) as t").toPandas()["t"][0]),
         active=SparkSession.getActiveSession() is caller, built=SparkSession.builder.getOrCreate() is caller,
         jactive=caller._jsparkSession.equals(jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession().get()),

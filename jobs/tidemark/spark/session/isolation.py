@@ -1,7 +1,7 @@
 """Runs tidemark in a Spark session of its own beside the caller's, and restores the caller's when a verb ends.
 
-A caller's session keeps its settings, catalog and functions. Settings of the whole JVM (the default time zone,
-checksums of local files) are changed for the length of a verb.
+A caller's session keeps its settings, catalog and functions. Settings of the whole JVM (the default time zone and
+locale, checksums of local files) are changed for the length of a verb.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _own: dict[SparkContext, SparkSession] = {}
 """tidemark's session, by the application that runs."""
 _zones: list[Any] = []
 """The JVM's default time zone before tidemark set another; empty unless it has."""
+_locales: list[Any] = []
+"""The JVM's default locales before tidemark set another: of texts, formats and names; empty unless it has."""
 
 
 def refuse_connect() -> None:
@@ -60,8 +62,10 @@ def own_session(beside: SparkSession) -> SparkSession:
         _ensure_equipped(beside)
         _own.clear()
         _zones.clear()
+        _locales.clear()
         _own[context] = beside.newSession()
     activate(_own[context])
+    _use_english()
     return _own[context]
 
 
@@ -71,6 +75,20 @@ def use_utc() -> None:
     if not _zones:
         _zones.append(zones.getDefault())
     zones.setDefault(zones.getTimeZone("UTC"))
+
+
+def _use_english() -> None:
+    """Make English the default locale of the JVM until the verb ends. Spark's lower(), upper() and initcap() follow
+    the default (Turkish, Greek, Dutch), and Delta writes the numbers in its files' names in the default's digits."""
+    locales = running().java.util.Locale
+    if not _locales:
+        _locales.extend([locales.getDefault(), *map(locales.getDefault, _categories())])
+    locales.setDefault(locales.US)
+
+
+def _categories() -> tuple[Any, Any]:
+    category = getattr(running().java.util, "Locale$Category")
+    return category.FORMAT, category.DISPLAY
 
 
 @contextmanager
@@ -92,9 +110,19 @@ def put_back(session: SparkSession | None) -> None:
     if _zones:
         running().java.util.TimeZone.setDefault(_zones.pop())
         verify_checksums(True)
+    if _locales:
+        _put_back_locales()
     root = session or first_session()
     if root is not None:
         activate(root)
+
+
+def _put_back_locales() -> None:
+    locales, (whole, *parts) = running().java.util.Locale, _locales
+    locales.setDefault(whole)
+    for category, before in zip(_categories(), parts, strict=True):
+        locales.setDefault(category, before)
+    _locales.clear()
 
 
 def _ensure_equipped(session: SparkSession) -> None:
