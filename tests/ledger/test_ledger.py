@@ -71,6 +71,12 @@ def test_a_run_of_three_batches_of_which_one_is_committed_has_two_pending(ledger
     assert Ledger(ledger.root).objects_of(tail.pending[0]) == (B,)
 
 
+def test_tables_are_read_by_a_file_system_that_is_not_written_in_python(ledger):
+    """Arrow's threads call one that is while Python ends, which aborted four of ten scripts."""
+    commit_run(ledger, [[A]])
+    assert ledger.table("batches").filesystem.type_name == "subtree"
+
+
 def test_the_tail_has_the_combined_watermarks_of_the_last_run_that_ended(ledger):
     first = plan_run(ledger, [[A]])[0]
     ledger.commit(replace(first, combined={"readings": Combined(5)}), taken(ledger, first))

@@ -67,12 +67,15 @@ def delta_table(place: Place | str) -> DeltaTable:
     return DeltaTable(str(place), storage_options=storage_options(place))
 
 
-def dataset_of(place: Place) -> Dataset:
-    """Open the newest state of the Delta table at a location; of a folder, its file system is Arrow's own."""
+def dataset_of(place: Place, table: DeltaTable | None = None) -> Dataset:
+    """Open the newest state of the Delta table at a location, or the state in which it has been opened as `table`.
+
+    A folder's file system is Arrow's own: one written in Python is called by Arrow's threads while Python ends, which
+    aborts it (status 134; seen at four of ten scripts that read a table to their end, Arrow 26, Python 3.11)."""
     from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
     own = SubTreeFileSystem(str(place.resolve()), LocalFileSystem()) if isinstance(place, Path) else None
-    return delta_table(place).to_pyarrow_dataset(filesystem=own)
+    return (table or delta_table(place)).to_pyarrow_dataset(filesystem=own)
 
 
 def read_bytes(place: Place) -> bytes:

@@ -25,7 +25,7 @@ from tidemark.config.address import S3Place, is_s3
 from tidemark.config.column_lineage import TableLineage, events_lineage, streams_lineage
 from tidemark.core.batch_result import total
 from tidemark.core.quality import Check
-from tidemark.storage import delta_table, is_table
+from tidemark.storage import dataset_of, is_table, place_of
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
@@ -120,8 +120,7 @@ class _Run:
             "columnLineage": _column_lineage(lineage, inputs),
         }
         if is_table(place):
-            schema = delta_table(place).to_pyarrow_dataset().schema
-            found["schema"] = _schema({field.name: str(field.type) for field in schema})
+            found["schema"] = _schema({field.name: str(field.type) for field in dataset_of(place_of(place)).schema})
         counted = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
         given: dict[str, Any] = {} if rows is None else {"outputStatistics": counted}
         return OutputDataset(*_named(place), facets=found, outputFacets=given)

@@ -19,7 +19,7 @@ from tidemark.ledger.tables.files import DataFile, live_files, read_all, read_hi
 from tidemark.ledger.tables.log import Log
 from tidemark.ledger.tables.rows import Row
 from tidemark.ledger.tables.schemas import properties, with_integer_times
-from tidemark.storage import Place, make, reachable, storage_options
+from tidemark.storage import Place, dataset_of, make, reachable, storage_options
 from tidemark.storage.damaged_files import UNREADABLE, unreadable_log
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Store:
         """The table as a pyarrow dataset, which skips files by the statistics of every column."""
         table = self.open()
         if table is not None:
-            return table.to_pyarrow_dataset()
+            return dataset_of(self.path, table)
         from pyarrow.dataset import dataset
 
         return dataset(self.schema.empty_table())
