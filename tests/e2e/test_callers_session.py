@@ -55,7 +55,8 @@ caller = (SparkSession.builder.master("local[2]").config("spark.jars", sys.argv[
     .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     .config("spark.driver.extraJavaOptions", "-Duser.timezone=America/New_York -Duser.language=tr -Duser.country=TR")
-    .config("spark.ui.enabled", "false")
+    .config("spark.ui.enabled", "false").config("spark.sql.icu.caseMappings.enabled", "false")
+    .config("spark.databricks.delta.properties.defaults.appendOnly", "true")
     .getOrCreate())
 caller.conf.set("spark.sql.shuffle.partitions", "7")
 caller.range(3).createOrReplaceTempView("mine")
@@ -78,12 +79,16 @@ def state():
         properties=str(caller.sparkContext._jsc.sc().getLocalProperties()))
 
 from tidemark import Pipeline
+from tidemark.spark.session.session import open_session
+OTHERS = "spark.sql.icu.caseMappings.enabled", "spark.databricks.delta.properties.defaults.appendOnly"
 before, found = state(), {}
 for verb in sys.argv[2:]:
     pipeline = Pipeline.load("p.yml")
     eval("pipeline." + verb)
     after = state()
     found[verb] = {key: [before[key], after[key]] for key in before if before[key] != after[key]}
+own = open_session()
+found["ours"] = [own.conf.get(key, None) for key in OTHERS]
 print(json.dumps(found))
 """
 
@@ -102,6 +107,7 @@ def test_a_callers_settings_and_answers_are_the_same_before_and_after_every_verb
     )
     assert ran.returncode == 0, ran.stderr[-4000:]
     found = json.loads(ran.stdout.splitlines()[-1])
+    assert found.pop("ours") == [None, None], "settings of the application that change results or tables"
     assert found == {verb: {} for verb in VERBS}
 
 

@@ -42,7 +42,7 @@ def test_a_session_of_another_version_is_not_used(spark, monkeypatch):
     monkeypatch.setattr(isolation, "_own", {})
     monkeypatch.setattr(spark, "version", "3.5.9")
     with pytest.raises(TidemarkError, match=r"this one is 3\.5\.9"):
-        isolation.own_session(spark)
+        isolation.own_session(spark, ())
 
 
 @pytest.mark.usefixtures("spark")

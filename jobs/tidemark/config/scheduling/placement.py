@@ -22,12 +22,13 @@ CONF_VARIABLE = "TIDEMARK_SPARK_CONF"
 """Variable with the Spark settings of a command, as a JSON object, where no spark-submit hands them over."""
 DEPLOY_MODES = ("client", "cluster")
 
-_HARMLESS = (
+HARMLESS = (
     "spark.sql.adaptive.",
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",
     "spark.sql.shuffle.partitions",
 )
+"""Settings of Spark SQL on which no result depends, by the beginning of their names."""
 _OWN = {
     "spark.sql.": "results may depend on it, so tidemark sets it or leaves it at Spark's default",
     "spark.databricks.delta.": "tables depend on it",
@@ -114,7 +115,7 @@ def refused(name: str) -> str | None:
             "looks like a secret, and Airflow keeps and shows what is here: give it to Spark as a variable of "
             "the environment, a role, or in the file spark-defaults.conf"
         )
-    if name.startswith(_HARMLESS):
+    if name.startswith(HARMLESS):
         return None
     return next((f"may not be set: {why}" for begin, why in _OWN.items() if name.startswith(begin)), None)
 

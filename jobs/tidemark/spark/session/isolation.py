@@ -7,7 +7,7 @@ locale, checksums of local files) are changed for the length of a verb.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from tidemark.config.scheduling.placement import HARMLESS
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import active_context, running
 from tidemark.spark.compat.sessions import DELTA_CLASS, activate, first_session, verify_checksums
@@ -28,6 +29,10 @@ _DELTA = {
 }
 """Static settings without which a session cannot write Delta tables."""
 
+_CATALOGS = ("spark.sql.catalog.", "spark.sql.defaultCatalog", "spark.sql.hive.")
+"""Settings that say where tables with names are."""
+_OF_TABLES = "spark.databricks.delta.properties.defaults."
+"""Settings that give new tables other properties."""
 _own: dict[SparkContext, SparkSession] = {}
 """tidemark's session, by the application that runs."""
 _zones: list[Any] = []
@@ -52,10 +57,12 @@ def session_of_caller() -> SparkSession | None:
     return None if context is None else SparkSession.getActiveSession() or first_session() or SparkSession(context)
 
 
-def own_session(beside: SparkSession) -> SparkSession:
+def own_session(beside: SparkSession, keep: Collection[str]) -> SparkSession:
     """Return tidemark's session, one in each application, and make it the active one.
 
-    Raises TidemarkError if the application lacks Delta or our functions.
+    Of the settings on which results or tables may depend it has Spark's defaults, whatever spark-defaults.conf or the
+    caller gave the application, except those to `keep`. Raises TidemarkError if the application lacks Delta or our
+    functions.
     """
     context = beside.sparkContext
     if context not in _own:
@@ -63,7 +70,7 @@ def own_session(beside: SparkSession) -> SparkSession:
         _own.clear()
         _zones.clear()
         _locales.clear()
-        _own[context] = beside.newSession()
+        _own[context] = _with_defaults(beside.newSession(), keep)
     activate(_own[context])
     _use_english()
     return _own[context]
@@ -75,6 +82,16 @@ def use_utc() -> None:
     if not _zones:
         _zones.append(zones.getDefault())
     zones.setDefault(zones.getTimeZone("UTC"))
+
+
+def _with_defaults(session: SparkSession, keep: Collection[str]) -> SparkSession:
+    for key in session.conf.getAll:
+        ours = key in keep or key.startswith((*HARMLESS, *_CATALOGS))
+        if not ours and (
+            key.startswith(_OF_TABLES) or (key.startswith("spark.sql.") and session.conf.isModifiable(key))
+        ):
+            session.conf.unset(key)
+    return session
 
 
 def _use_english() -> None:

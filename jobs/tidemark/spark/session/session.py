@@ -109,7 +109,7 @@ def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
     """Return tidemark's own session beside another one, with the settings that results and readers rely on.
 
     Settings that only cost time are left as they are where the Spark application was started with others."""
-    session = own_session(beside)
+    session = own_session(beside, {*_COST_SETTINGS, *_CHECKSUMS})
     if on_s3:
         s3a.configure(session)
     session.conf.set(*_FOLDERS)
