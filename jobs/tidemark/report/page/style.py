@@ -99,8 +99,7 @@ svg.drawing { display: block; width: 100%; height: auto; overflow: visible }
   .more { display: none }
   table { font-size: 8.5pt }
   th, td { white-space: normal; overflow-wrap: anywhere; padding-right: .4rem }
-  .number + :not(.number) { padding-left: .9rem }
-td .long { min-width: 0 }
+  td .long { min-width: 0 }
   h2, h3 { break-after: avoid }
   tr, .facts div { break-inside: avoid }
   .only-wide { display: block }
