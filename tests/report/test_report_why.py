@@ -29,6 +29,7 @@ from tidemark.errors import UsageError
 from tidemark.pipeline import Pipeline
 from tidemark.report.causes.causes import Kind, clocks_change
 from tidemark.report.causes.cells import CountedSource, JudgedSource, RowScope, count
+from tidemark.report.causes.find import causes_of
 from tidemark.report.causes.ordinary import Hour, densest
 from tidemark.report.causes.sentences import listed, of_total, span_of, when
 from tidemark.report.scan import files_here, sql
@@ -119,6 +120,17 @@ def test_the_first_sentence_names_a_planted_cause(kind):
     planted = chosen("fast", kind)
     causes = found(planted)
     assert named(planted, causes), [each.sentence for each in causes]
+
+
+@pytest.mark.parametrize("over", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_causes_in_a_folder_are_those_that_arrow_reads(kind, over, tmp_path):
+    planted = chosen("fast", kind)
+    source, asked = judged_world(replace(planted, source=replace(planted.source, over=over)))
+    write_deltalake(tmp_path, source.events.to_table())
+    there = replace(source, events=dataset_of(tmp_path))
+    assert files_here(there.events, asked.read())
+    assert causes_of([there], asked) == causes_of([source], asked)
 
 
 @pytest.mark.parametrize("seed", range(6))

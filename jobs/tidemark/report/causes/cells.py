@@ -104,6 +104,7 @@ class CountedSource:
         if rows is None or not set(columns) <= set(rows.columns):
             self.read(columns)
         else:
+            self.connection.unregister("read")  # else it stays before the view
             rows.filter(self.asked.where()).create_view("read")
 
 
