@@ -210,13 +210,15 @@ def test_a_dry_run_says_what_would_be_taken_and_writes_nothing_at_all(tmp_path):
     assert tree(tmp_path) == before
     (later,) = tmp_path.rglob("later")
     os.utime(later, (4_102_444_800, 4_102_444_800))
+    later.with_name("away").symlink_to(tmp_path)
     for dry_run in (True, False):
         done = product.run(at(13), dry_run=dry_run)
         assert done["objects"] == 0
-        (note,) = done["notes"]
+        note, link = done["notes"]
         assert note.startswith(
             "s: objects have landing times in the future (1, the first 'later' at 2100-01-01T00:00:00Z)"
         )
+        assert link.startswith("s: not listed (1, the first 'away'): a link that leads out of the landing folder")
 
 
 def test_a_landing_folder_that_is_missing_is_an_error_and_nothing_is_planned(tmp_path):

@@ -96,7 +96,11 @@ def test_links_are_followed_only_inside_of_the_landing_folder(tmp_path):
     (landing / "real" / "loop").symlink_to(landing)
     (landing / "real" / "self").symlink_to(landing / "real")
     (landing / "broken").symlink_to(landing / "nowhere")
-    assert uris(LandingPlace(str(landing))) == {"real/x", "file", "folder/x"}
+    left_out: dict[str, str] = {}
+    assert {item.uri for item in list_objects(LandingPlace(str(landing)), NOON, left_out)} == {
+        "real/x", "file", "folder/x",
+    }  # fmt: skip
+    assert left_out.keys() == {"away", "away-file"}, "nothing is missed by a loop"
 
 
 def test_a_landing_folder_that_is_a_link_is_followed(tmp_path):
@@ -221,3 +225,21 @@ def test_a_dated_folder_that_leads_outside_is_not_followed(tmp_path):
     (landing / "2026-01-01").symlink_to(tmp_path / "elsewhere")
     assert uris(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"))) == {"2026-01-02/x"}
     assert uris(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=DAY)) == {"2026-01-02/x"}
+    for oldest in (None, DAY):
+        left_out: dict[str, str] = {}
+        list(list_objects(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=oldest), NOON, left_out))
+        assert list(left_out) == ["2026-01-01/"]
+
+
+def test_if_nothing_is_listed_names_that_do_not_fit_the_placeholders_are_left_out_with_the_reason(tmp_path):
+    for uri in ("2026/1/x", "2026/.hidden/x", "notes.txt"):
+        land(tmp_path, uri)
+    left_out: dict[str, str] = {}
+    for template, names in (("{yyyy}/{MM}", ["2026/1"]), ("{yyyy}-{MM}", ["2026", "notes.txt"])):
+        left_out.clear()
+        assert list(list_objects(LandingPlace(str(tmp_path / template)), NOON, left_out)) == []
+        assert sorted(left_out) == names
+    land(tmp_path, "2026/02/y")
+    left_out.clear()
+    assert len(list(list_objects(LandingPlace(str(tmp_path / "{yyyy}/{MM}")), NOON, left_out))) == 1
+    assert left_out == {}, "other data may lie beside"

@@ -46,6 +46,14 @@ def test_hidden_names_and_empty_folders_are_no_objects(bucket):
     assert uris(LandingPlace(f"s3://{bucket}/in")) == ["a.json", "x", "x/y/a.json"]
 
 
+def test_if_nothing_is_listed_an_object_that_does_not_fit_the_placeholders_is_left_out_with_the_reason(bucket):
+    fill(bucket, ["in/_tmp/x.json", "in/2026/x.json", "in/2027/x.json"])
+    for template, names in (("{yyyy}-{MM}", ["2026/x.json"]), ("{yyyy}", [])):
+        left_out: dict[str, str] = {}
+        list(list_objects(LandingPlace(f"s3://{bucket}/in/{template}"), AS_OF, left_out))
+        assert list(left_out) == names
+
+
 @pytest.mark.parametrize("name", ["a//b.json", "/b.json", "a/../b.json", "./b.json"])
 def test_a_name_that_spark_cannot_address_is_refused_and_not_lost(name):
     assert "empty or made of dots" in (LandingPlace("s3://bucket/in").refusal(name) or "")

@@ -9,7 +9,7 @@ read only for objects that are listed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import pyarrow as pa
@@ -34,12 +34,13 @@ _MESSAGES = {
 class Discovery:
     """Result of listing one source. `new` is in log order, with paths and refusals; `reported` are contents that
     `findings` report and nobody reads: they go to the ledger with the run's first batch. `ahead` have landing times
-    after the clock's."""
+    after the clock's; `left_out` are names in the landing that are no objects, with the reasons."""
 
     new: tuple[LandedObject, ...] = ()
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
     ahead: tuple[Listed, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,11 +78,12 @@ def discover(
     horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age)
     waiting = {item.uri for item in pending if item.source == source}
     ahead: list[Listed] = []
-    pieces = _until(now, log.pieces(as_of), ahead)
+    left_out: dict[str, str] = {}
+    pieces = _until(now, log.pieces(as_of, left_out), ahead)
     listed = [item for item in pieces if horizon.shows(item) and item.uri not in waiting]
     known = known_objects(ledger, source, [item.uri for item in listed])
     new, reported = _parted(listed, known, horizon, closed)
-    return replace(_discovery(log, source, new, reported, horizon), ahead=tuple(ahead))
+    return replace(_discovery(log, source, new, reported, horizon), ahead=tuple(ahead), left_out=left_out)
 
 
 def _parted(

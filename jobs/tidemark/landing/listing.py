@@ -19,11 +19,12 @@ from typing import NamedTuple, Protocol
 from tidemark.config.address import is_s3
 from tidemark.core.times import EPOCH
 from tidemark.errors import TidemarkError
-from tidemark.landing.listing_s3 import COPYING, is_hidden, objects_below, unreadable
+from tidemark.landing.listing_s3 import COPYING, UNFIT, is_hidden, objects_below, unreadable
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _FIRST = datetime(3, 1, 1, tzinfo=UTC)
 _LAST = datetime(9997, 12, 31, tzinfo=UTC)
+_AWAY = "a link that leads out of the landing folder is not followed"
 
 
 class LandedAt(Protocol):
@@ -51,9 +52,9 @@ class LandingPlace:
         """Folders below `root` in the landing path, from the first with a placeholder on."""
         return tuple(self._parts[self._dated :])
 
-    def pieces(self, as_of: int) -> Iterator[Listed]:
+    def pieces(self, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
         """The objects there are, as `list_objects` lists them."""
-        return list_objects(self, as_of)
+        return list_objects(self, as_of, left_out)
 
     def path(self, uri: str) -> str:
         """The path at which an object is read."""
@@ -96,26 +97,37 @@ class Listed(NamedTuple):
     arrived: int
 
 
-def list_objects(place: LandingPlace, as_of: int) -> Iterator[Listed]:
-    """List the objects in the landing folder, in no particular order.
+def list_objects(place: LandingPlace, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
+    """List the objects in the landing folder, in no particular order. `left_out` gets names that someone may miss
+    among them, with reasons: links that are not followed; if nothing is listed, what does not fit the placeholders.
 
     With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of are opened,
     and one unit more on either side (at least a day, for time zones). A missing landing folder is an error, since it
     would look like a source without objects; a dated folder may be missing. On S3 a prefix without objects is no
     error, since there are no folders and lifecycle rules may have deleted the objects; a missing bucket is an error.
     """
-    if is_s3(place.root):
-        yield from _on_s3(place, as_of)
-        return
+    left_out = {} if left_out is None else left_out
+    found, any_listed = (_on_s3 if is_s3(place.root) else _in_folder)(place, as_of, left_out), False
+    for each in found:
+        any_listed = True
+        yield each
+    if any_listed:
+        for name in [name for name, reason in left_out.items() if reason == UNFIT]:
+            del left_out[name]
+
+
+def _in_folder(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
     if not Path(place.root).is_dir():
         raise TidemarkError(
             "the landing folder does not exist", where=place.root, hint="create it or correct `landing`"
         )
     inside = Path(place.root).resolve()
-    for prefix in _folders(place, as_of):
+    for prefix in _folders(place, as_of, left_out):
         if not prefix or _leads_inside(Path(place.root, prefix), inside):
-            for uri, stat in _walk(place, prefix, inside):
+            for uri, stat in _walk(place, prefix, inside, left_out):
                 yield _listed(place, uri, stat)
+        else:
+            left_out[prefix] = _AWAY
 
 
 def _listed(place: LandingPlace, uri: str, stat: os.stat_result) -> Listed:
@@ -133,26 +145,30 @@ def _landing_time(place: LandingPlace, uri: str, written: int) -> int:
     return written if named is None else named
 
 
-def _on_s3(place: LandingPlace, as_of: int) -> Iterator[Listed]:
+def _on_s3(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
     """List a landing on S3. An object's tag is its ETag: equal content written again is no change."""
     folders = None
     if place.levels and place.max_object_age is not None:
-        folders = frozenset(_folders(place, as_of))
+        folders = frozenset(_folders(place, as_of, left_out))
     patterns = [_pattern(level) for level in place.levels]
-    for uri, found in objects_below(place.root, folders, place.levels, patterns):
+    for uri, found in objects_below(place.root, folders, place.levels, patterns, left_out):
         yield Listed(uri, found.size, _landing_time(place, uri, found.modified), found.tag, found.modified)
 
 
-def _walk(place: LandingPlace, prefix: str, inside: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(
+    place: LandingPlace, prefix: str, inside: Path, left_out: dict[str, str]
+) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [prefix]
     while waiting:
         folder = waiting.pop()
         for entry in _entries(place.path(folder)):
             if is_hidden(entry.name):
                 continue
-            if entry.is_symlink() and not _leads_inside(Path(entry.path), inside):
-                continue
             uri = folder + entry.name
+            if entry.is_symlink() and not _leads_inside(Path(entry.path), inside):
+                if not Path(entry.path).resolve().is_relative_to(inside):
+                    left_out[uri] = _AWAY
+                continue
             if entry.is_dir():
                 waiting.append(uri + "/")
             elif not entry.name.endswith(COPYING) and (stat := _file(entry)) is not None:
@@ -188,25 +204,23 @@ def _leads_inside(path: Path, inside: Path) -> bool:
     return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
 
 
-def _folders(place: LandingPlace, as_of: int) -> list[str]:
+def _folders(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> list[str]:
     """Dated folders to walk, relative to the root, each ending in `/`; the root itself is ''."""
     if not place.levels:
         return [""]
     if place.max_object_age is None:
-        return _existing(place)
+        return _existing(place, left_out)
     return _dated("/".join(place.levels) + "/", as_of - place.max_object_age, as_of)
 
 
-def _existing(place: LandingPlace) -> list[str]:
+def _existing(place: LandingPlace, left_out: dict[str, str]) -> list[str]:
     prefixes = [""]
     for level in place.levels:
         pattern = re.compile(_pattern(level))
-        prefixes = [
-            f"{prefix}{entry.name}/"
-            for prefix in prefixes
-            for entry in _entries(place.path(prefix))
-            if pattern.fullmatch(entry.name) and entry.is_dir()
-        ]
+        found = [(prefix, entry) for prefix in prefixes for entry in _entries(place.path(prefix))]
+        prefixes = [f"{at}{each.name}/" for at, each in found if pattern.fullmatch(each.name) and each.is_dir()]
+        if not prefixes:
+            left_out |= {f"{at}{each.name}": UNFIT for at, each in found if not is_hidden(each.name)}
     return prefixes
 
 

@@ -18,12 +18,17 @@ HOUR = "{HH}"
 DAY = "{dd}"
 COPYING = "._COPYING_"
 """Suffix of a file that Hadoop is still copying; it is renamed when it is complete."""
+UNFIT = "it does not fit the placeholders of `landing`"
 
 
 def objects_below(
-    root: str, folders: Collection[str] | None, levels: Sequence[str], patterns: Sequence[str]
+    root: str,
+    folders: Collection[str] | None,
+    levels: Sequence[str],
+    patterns: Sequence[str],
+    left_out: dict[str, str],
 ) -> Iterator[tuple[str, Found]]:
-    """The objects below `root`, with their URI relative to it.
+    """The objects below `root`, with their URI relative to it. `left_out` gets one that does not fit, if any.
 
     `folders` are the dated folders that count (each ending in `/`); None: all whose names fit `patterns`, one for
     each of the landing's dated `levels`. Without levels everything below the root counts.
@@ -34,6 +39,8 @@ def objects_below(
         for found in s3.listed(place, prefix):
             uri = found.key[len(place.prefix) :]
             folder = dated.match(uri)
+            if folder is None and folders is None and not left_out and _is_object(uri):
+                left_out[uri] = UNFIT
             if folder is None or (folders is not None and folder[0] not in folders):
                 continue
             if _is_object(uri[folder.end() :]):

@@ -21,8 +21,9 @@ class SourceLog(Protocol):
         """Age in microseconds from which on a piece is too old to be taken; None: no age is."""
         ...
 
-    def pieces(self, as_of: int) -> Iterator[Listed]:
-        """The pieces there are, in no particular order; those after `as_of` (microseconds UTC) may be missing.
+    def pieces(self, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
+        """The pieces there are, in no particular order; those after `as_of` (microseconds UTC) may be missing. What
+        is there, but is no piece, though someone may take it for one, goes to `left_out`: its name with the reason.
 
         Raises TidemarkError if the input is missing.
         """

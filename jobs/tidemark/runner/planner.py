@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -81,7 +81,7 @@ class Planning:
             tuple(item for each in found for item in each.new),
             tuple(finding for each in found for finding in each.findings),
             tuple(item for each in found for item in each.reported),
-            tuple(_ahead(name, each.ahead) for name, each in zip(names, found, strict=True) if each.ahead),
+            tuple(note for name, each in zip(names, found, strict=True) for note in _notes(name, each)),
         )
 
     def ensure_few_partitions(self, landed: Discovered, tail: Tail) -> None:
@@ -194,6 +194,15 @@ def analyse(spec: PipelineSpec, suites: bool = False) -> None:
 def on_s3(spec: PipelineSpec) -> bool:
     """True if its tables or a landing are on S3."""
     return any(map(is_s3, [spec.warehouse, *(source.landing for source in spec.sources.values())]))
+
+
+def _notes(source: str, found: Discovery) -> Iterator[str]:
+    """Notes about what is in the landing of a source and is not taken."""
+    if found.ahead:
+        yield _ahead(source, found.ahead)
+    for reason in sorted(set(found.left_out.values())):
+        names = sorted(name for name, why in found.left_out.items() if why == reason)
+        yield f"{source}: not listed ({len(names):,}, the first {stored_uri(names[0])!r}): {reason}"
 
 
 def _ahead(source: str, objects: Sequence[Listed]) -> str:
