@@ -135,6 +135,12 @@ def written(spark: SparkSession, product: Product, made: Generated) -> dict[str,
     return {name: rows for name, rows in found.items() if rows}
 
 
+def assert_equal(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[str]], where: str) -> None:
+    """Two engines have equal rows in every table."""
+    for table in wanted.keys() | found.keys():
+        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, where)
+
+
 _LEFT_OUT = ("_batch_id", "_source", "_event_time", "_watermark", "p", "e", "a", "t", "v")
 _SHOWN = {
     "_window_start": "_s", "_window_end": "_e", "_system_timestamp": "_s", "_end_time": "_e", "_partition": "_p",

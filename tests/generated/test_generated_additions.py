@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from engines import Duck, written
+from engines import Duck, assert_equal, written
 from sources import Landing, judged, keys_of
 from wholes import PIPELINES, STREAMS, newest, whole
 
@@ -65,8 +65,7 @@ def test_runs_go_on_from_promoted_versions_with_the_rows_that_another_engine_com
 
     product = judged(tmp_path, drawn.landing, promoted, streams=drawn.made.streams)
     wanted, found = Duck(drawn.landing).tables(drawn.made), written(quick, product, drawn.made)
-    for table in wanted.keys() | found.keys():
-        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, drawn.where)
+    assert_equal(found, wanted, drawn.where)
     assert wanted
     assert product.pipeline().replay()["identical"]
 

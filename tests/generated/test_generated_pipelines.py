@@ -16,7 +16,7 @@ from random import Random
 
 import pair_counts
 import pytest
-from engines import Duck, Together
+from engines import Duck, Together, assert_equal
 from payload import columns_of
 from pipelines import Author, Generated, Stream
 from pyspark.sql import DataFrame
@@ -112,8 +112,7 @@ def hold_landing(spark, folder, landing, number, count):
         for index, (each, found) in enumerate(zip(some, together.tables(some), strict=True)):
             wanted = duck.tables(each)
             where = f"SEED={_SEED}, landing {number}, pipeline {first + index}: {json.dumps(each.streams)}"
-            for table in wanted.keys() | found.keys():
-                assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, where)
+            assert_equal(found, wanted, where)
 
 
 def hold(spark, folder, count, part, parts):

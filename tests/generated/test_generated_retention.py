@@ -4,10 +4,8 @@ They write the rows that DuckDB computes from all rows. `PIPELINES=` are made, o
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
-from engines import Duck, written
+from engines import Duck, assert_equal, written
 from sources import judged
 from wholes import PIPELINES, newest, whole
 
@@ -41,6 +39,5 @@ def test_streams_lack_no_row_that_retention_deletes(quick, tmp_path, number):
     product = judged(tmp_path, drawn.landing, kept, streams=drawn.made.streams)
     wanted, found = Duck(drawn.landing).tables(drawn.made), written(quick, product, drawn.made)
     assert any(deleted)
-    for table in wanted.keys() | found.keys():
-        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, drawn.where)
+    assert_equal(found, wanted, drawn.where)
     assert wanted

@@ -6,10 +6,8 @@ Every batch comes out again, and a backfill of any range changes nothing. `PIPEL
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
-from engines import Duck, written
+from engines import Duck, assert_equal, written
 from sources import judged
 from wholes import PIPELINES, whole
 
@@ -23,8 +21,7 @@ def test_generated_pipelines_write_run_by_run_what_another_engine_computes_at_on
     product = judged(tmp_path, drawn.landing, streams=drawn.made.streams)
     wanted = Duck(drawn.landing).tables(drawn.made)
     found = written(quick, product, drawn.made)
-    for table in wanted.keys() | found.keys():
-        assert found.get(table, Counter()) == wanted.get(table, Counter()), (table, drawn.where)
+    assert_equal(found, wanted, drawn.where)
     assert wanted
     assert product.pipeline().replay()["identical"]
     for length in (None, 3 * SECOND):

@@ -136,7 +136,7 @@ class Doorman:
     def waiting(self, dag: str) -> Mapping[str, str]:  # noqa: ARG002
         return self.waits
 
-    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
+    def users(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002
         return {run: user for run, user in self.started.items() if run in run_ids}
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:  # noqa: ARG002

@@ -61,7 +61,7 @@ class AirflowHost:
         with create_session() as session:
             return {run_id: str(task) for run_id, task in session.execute(asked)}
 
-    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
+    def users(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
         """Read who triggered DAG runs, and who answered their question; scheduled ones have nobody."""
         asked = select(DagRun.run_id, DagRun.triggering_user_name).where(
             DagRun.dag_id == dag, DagRun.run_id.in_(run_ids), DagRun.triggering_user_name.is_not(None)

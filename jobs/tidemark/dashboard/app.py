@@ -139,7 +139,7 @@ def _past(served: Served) -> APIRouter:
     ) -> Response:
         links, pages = Links.of(request), served.pages(name)
         listed = pages.versions()
-        page = of_versions.versions(name, pages.spec.path.name, listed, served.starters(user, listed), links)
+        page = of_versions.versions(name, pages.spec.path.name, listed, served.users(user, listed), links)
         return answer(at(page, name, "versions"), links)
 
     return router

@@ -44,7 +44,7 @@ class Host(Protocol):
         """Return the runs of a DAG in which a task waits for the answer of a person, with the task."""
         ...
 
-    def starters(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
+    def users(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of users who started some runs of a DAG, and of those who answered its question."""
         ...
 

@@ -97,12 +97,12 @@ class Served:
         dag, state = dag_id(name), self.standing(self.pages(name))
         return Around(self.host.runs(dag, ids), self.host.verified(dag, ids), state)
 
-    def starters(self, user: User, listed: Sequence[ListedVersion]) -> Mapping[str, str]:
+    def users(self, user: User, listed: Sequence[ListedVersion]) -> Mapping[str, str]:
         """Return who started the DAG runs that built some versions, for a user who may read that DAG."""
         labels = {each.record["label"] for each in listed}
         if BACKFILLS not in self.host.readable(user, {BACKFILLS}):
             return {}
-        return self.host.starters(BACKFILLS, {label for label in labels if label is not None})
+        return self.host.users(BACKFILLS, {label for label in labels if label is not None})
 
     def standing(self, pages: Pages) -> Standing:
         """Return the state of a pipeline, with the runs that wait for a person."""

@@ -17,10 +17,8 @@ BACKFILLS = "tidemark_backfill"
 """The DAG whose runs build versions; the label of a version is the run that built it."""
 
 
-def versions(
-    name: str, file: str, listed: Sequence[ListedVersion], starters: Mapping[str, str], links: Links
-) -> Page:
-    """Return the page of versions, with the live one that readers see; `starters` are the users who started DAG
+def versions(name: str, file: str, listed: Sequence[ListedVersion], users: Mapping[str, str], links: Links) -> Page:
+    """Return the page of versions, with the live one that readers see; `users` are the users who started DAG
     runs that built versions, and who answered if a version may be made live."""
     title = f"{name}: versions"
     if not listed:
@@ -30,7 +28,7 @@ def versions(
     command = element("code", f"tidemark replay {file} --all")
     runs = link("the runs", links.pipeline(name, "runs"))
     inner = (
-        table("versions", heads, [_line(each, starters, links) for each in listed]),
+        table("versions", heads, [_line(each, users, links) for each in listed]),
         quiet("Readers see the live version; making another one live switches all its tables at once."),
         *_settings(listed),
         *_differences(listed),
@@ -42,19 +40,19 @@ def versions(
             ".",
         ),
     )
-    return Page(title, inner, data={"versions": [_data(each, starters) for each in listed]})
+    return Page(title, inner, data={"versions": [_data(each, users) for each in listed]})
 
 
-def _data(each: ListedVersion, starters: Mapping[str, str]) -> dict[str, object]:
+def _data(each: ListedVersion, users: Mapping[str, str]) -> dict[str, object]:
     changed = [{"key": key, "before": before, "after": after} for key, before, after in each.settings]
-    return {**each.record, "settings": changed, "by": starters.get(each.record["label"] or "")}
+    return {**each.record, "settings": changed, "by": users.get(each.record["label"] or "")}
 
 
-def _line(each: ListedVersion, starters: Mapping[str, str], links: Links) -> list[Cell | Html]:
+def _line(each: ListedVersion, users: Mapping[str, str], links: Links) -> list[Cell | Html]:
     version, made, label = each.version, each.version.made, each.record["label"]
     by: Cell | Html = label
-    if label is not None and label in starters:
-        by = links.airflow(starters[label], "dags", BACKFILLS, "runs", label)
+    if label is not None and label in users:
+        by = links.airflow(users[label], "dags", BACKFILLS, "runs", label)
     return [
         str(version.version),
         badge("live") if version.live else "kept",
