@@ -5,7 +5,8 @@
 A corner is a version of Python and a lock file of `.ci/matrix/`: `3.13-newest`. Its environment, in `.venv/matrix`,
 holds the wheels of this clone and the packages of the lock file; pyspark alone is linked from the environment that
 runs this, since it is large and of one version. Without arguments all corners are tested whose Python is found, on
-PATH or among pyenv's versions; `one` is the newest of these with the newest packages. The lock files are made from
+PATH or among pyenv's versions; `one` is the newest of these with the lowest packages, since the other tests run on
+an older one with packages that are new. The lock files are made from
 both projects by
 
     uv pip compile pyproject.toml jobs/pyproject.toml tools.in --extra demo --extra report --extra s3 --universal
@@ -74,10 +75,11 @@ def corners() -> list[str]:
     return [f"{version}-{lock.stem}" for version in PYTHONS for lock in sorted(LOCKS.glob("*.lock"))]
 
 
-def newest() -> str:
-    """The corner of the newest Python that is found here, with the newest packages."""
+def farthest() -> str:
+    """The corner that is least like the environment of the other tests: the newest Python that is found here, with
+    the lowest packages."""
     found = (version for version in reversed(PYTHONS) if interpreter(version))
-    return f"{next(found, PYTHONS[-1])}-newest"
+    return f"{next(found, PYTHONS[-1])}-lowest"
 
 
 def installed(corner: str, python: Path, wheels: list[Path]) -> Path:
@@ -118,7 +120,7 @@ def main(asked: list[str]) -> int:
     """Test corners; status 1 if one fails, is not known or has no Python here."""
     with tempfile.TemporaryDirectory() as folder:
         wheels = built(Path(folder))
-        for corner in [newest()] if asked == ["one"] else asked or corners():
+        for corner in [farthest()] if asked == ["one"] else asked or corners():
             python = interpreter(corner.partition("-")[0])
             if corner not in corners() or (python is None and asked):
                 print(

@@ -46,10 +46,10 @@ _SPLIT = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1",
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "1",
-    "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "2",
+    "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "20",
     "spark.sql.TungstenAggregate.testFallbackStartsAt": "1,2",
     "spark.sql.windowExec.buffer.in.memory.threshold": "1",
-    "spark.sql.windowExec.buffer.spill.threshold": "2",
+    "spark.sql.windowExec.buffer.spill.threshold": "20",
 }
 """Settings with which Spark does what it does with many rows: tasks are split, hashed aggregates are sorted, and
 buffers go to disk."""

@@ -117,15 +117,16 @@ def count(look: CountedSource) -> int:
     connection.execute(f"""
         CREATE TEMP TABLE counted AS
         SELECT _partition p, _file f, _disposition fate, _reasons[1] reason, _batch_id b,
-            {at} // {HOUR} h, {asked.inside(at, "_batch_id")} scope, count(*) n, min({at}) first, max({at}) last,
-            max(epoch_us(_event_time)) event
+            {at} // {HOUR} h, {asked.inside(at, "_batch_id")} AS scope, count(*) n,
+            min({at}) AS first, max({at}) AS last, max(epoch_us(_event_time)) AS event
         FROM read GROUP BY ALL""")  # noqa: S608
     # rows whose arrival is not readable count by the landing time of their file
     connection.execute(f"""
         CREATE TEMP TABLE cells AS
         SELECT p, f, fate, coalesce(reason, '') reason, arrived // {HOUR} h,
-            coalesce(CASE WHEN odd THEN {asked.inside("arrived", "b")} ELSE scope END, false) scope, n,
-            CASE WHEN odd THEN arrived ELSE first END first, CASE WHEN odd THEN arrived ELSE last END last, event
+            coalesce(CASE WHEN odd THEN {asked.inside("arrived", "b")} ELSE scope END, false) AS scope, n,
+            CASE WHEN odd THEN arrived ELSE first END AS first,
+            CASE WHEN odd THEN arrived ELSE last END AS last, event
         FROM (SELECT *, CASE WHEN odd THEN coalesce(landed, first) ELSE first END arrived
             FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f)))
         WHERE arrived IS NOT NULL""")  # noqa: S608
@@ -143,7 +144,7 @@ def _count_repeats(look: CountedSource, sampled: int) -> None:
         CREATE TEMP TABLE repeats AS
         SELECT p, h, scope, sum(more) * {sampled} n FROM (
             SELECT {key}, {event} e, count(*) - 1 more, max({at}) // {HOUR} h,
-                bool_or({look.asked.inside(at, "_batch_id")}) scope
+                bool_or({look.asked.inside(at, "_batch_id")}) AS scope
             FROM read WHERE {event} IS NOT NULL AND hash({event}) % {sampled} = 0 GROUP BY ALL HAVING count(*) > 1)
         WHERE h IS NOT NULL GROUP BY ALL""")  # noqa: S608
 

@@ -105,7 +105,7 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
     look.connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
             SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b,
-                epoch_us(_end_time) z, {"_substream" if substreams else "NULL"} s
+                epoch_us(_end_time) z, {"_substream" if substreams else "NULL::VARCHAR"} s
             FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
         WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}""")  # noqa: S608
     rows, first, last = look.connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]

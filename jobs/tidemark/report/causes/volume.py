@@ -108,12 +108,12 @@ def strayed(look: CountedSource) -> list[Strayed]:
     at = "epoch_us(_arrival_time)"
     found = look.connection.execute(f"""
         WITH lives AS (
-            SELECT _partition p, _substream s, {look.asked.inside(at, "_batch_id")} scope, _file f, count(*) n,
-                min({at}) first, max({at}) last FROM read
+            SELECT _partition p, _substream s, {look.asked.inside(at, "_batch_id")} AS scope, _file f, count(*) n,
+                min({at}) AS first, max({at}) AS last FROM read
             WHERE _substream IS NOT NULL AND _partition <> '{UNKNOWN}' GROUP BY ALL),
         homes AS (SELECT s, min(p) home, count(DISTINCT p) homes FROM lives WHERE NOT scope GROUP BY s),
         files AS (
-            SELECT p, home, f, sum(n) n, min(first) first, max(last) last FROM lives JOIN homes USING (s)
+            SELECT p, home, f, sum(n) n, min(first) AS first, max(last) AS last FROM lives JOIN homes USING (s)
             WHERE scope AND homes = 1 AND p <> home GROUP BY ALL)
         SELECT p, home, sum(n), min(first), max(last), list((f, n) ORDER BY n DESC, f) FROM files
         WHERE (SELECT avg((homes > 1)::INT) FROM homes) < 0.05
@@ -126,16 +126,16 @@ def strayed(look: CountedSource) -> list[Strayed]:
 
 _ORDINARY = """
     days AS (SELECT count(DISTINCT h // 24) AS days FROM cells WHERE NOT scope),
-    counts AS (SELECT p, h, scope, sum(n) n, min(first) first, max(last) last FROM cells GROUP BY ALL),
+    counts AS (SELECT p, h, scope, sum(n) n, min(first) AS first, max(last) AS last FROM cells GROUP BY ALL),
     usual AS (
         SELECT p, h % 24 c, coalesce(list_reverse_sort(list(n))[1 + any_value(days) // 2], 0) half,
             coalesce(list_reverse_sort(list(n))[1 + any_value(days) * 3 // 4], 0) least
         FROM counts, days WHERE NOT scope GROUP BY ALL)"""
 _SILENCES = f"""
     WITH {_ORDINARY},
-    until AS (SELECT greatest(max(last), $end) until FROM cells),
+    until AS (SELECT greatest(max(last), $end) AS until FROM cells),
     gaps AS (
-        SELECT p, scope, first, last, lag(last) OVER each before, lead(first) OVER each IS NULL final
+        SELECT p, scope, first, last, lag(last) OVER each AS before, lead(first) OVER each IS NULL AS final
         FROM counts WHERE p <> '{UNKNOWN}' WINDOW each AS (PARTITION BY p ORDER BY h, scope)),
     longest AS (SELECT p, max(first - before) longest FROM gaps WHERE NOT scope GROUP BY p),
     silent AS (
@@ -161,11 +161,11 @@ _MORE = f"""
     WHERE inside OR numbers.n IS NOT NULL GROUP BY ALL"""  # noqa: S608
 _LATE_FILES = f"""
     WITH parts AS (
-        SELECT f, p, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last,
-            max(event) FILTER (reason <> '{Reason.EARLY}') event
+        SELECT f, p, bool_or(scope) AS scope, sum(n) n, min(first) AS first, max(last) AS last,
+            max(event) FILTER (reason <> '{Reason.EARLY}') AS event
         FROM cells WHERE p <> '{UNKNOWN}' GROUP BY f, p),
     files AS (
-        SELECT f, bool_or(scope) scope, sum(n) n, min(first) first, max(last) last,
+        SELECT f, bool_or(scope) AS scope, sum(n) n, min(first) AS first, max(last) AS last,
             any_value(landed) - max(CASE WHEN n > 1 AND last = first THEN least(event, last) ELSE last END) lag
         FROM parts JOIN landed USING (f) GROUP BY f),
     before AS (SELECT count(*) files, coalesce(quantile_disc(lag, 0.95), 0) most FROM files WHERE NOT scope),
