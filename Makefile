@@ -24,7 +24,7 @@ help: ## show this list
 
 install: $(CLASSES) ## make .venv with the command `tidemark`, with the jars that jobs need in it
 
-install-s3: $(CLASSES) ## add the jars for s3:// places (about 690 MB)
+install-s3: $(CLASSES) ## add the jars for s3:// locations (about 690 MB)
 
 demo: $(CLASSES) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo

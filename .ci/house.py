@@ -23,6 +23,8 @@ STANDARD_TERMS = {"file_pruning", "from_landing", "landing", "listing", "partiti
 """Names in -ing that the field has for a thing, and not for doing something."""
 RIDDLES = re.compile(r"^(What|Which|Whether|How)\b")
 ORACULAR = re.compile(r"\b(told|tells?)\b", re.IGNORECASE)
+OTHER_WORDS = {"place", "places", "hot", "crowd", "hindsight", "trial", "keeping", "upkeep", "mend"}
+"""Names of things for which `docs/glossary.md` has another word, or that once named several things."""
 
 
 class Measure(NamedTuple):
@@ -67,18 +69,18 @@ def _gerunds() -> Measure:
 
 
 def _classes() -> Measure:
-    places: dict[str, list[str]] = defaultdict(list)
+    modules_of: dict[str, list[str]] = defaultdict(list)
     for path in modules():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                places[node.name].append(str(path.relative_to(ROOT)))
-    twice = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+                modules_of[node.name].append(str(path.relative_to(ROOT)))
+    twice = [f"{name}: {', '.join(found)}" for name, found in modules_of.items() if len(found) > 1]
     return Measure("class names in two modules", len(twice), 0, tuple(twice))
 
 
 def _riddles() -> Measure:
     texts = list(docstrings())
-    found = [f"{place} {text.splitlines()[0]}" for place, text in texts if RIDDLES.match(text)]
+    found = [f"{where} {text.splitlines()[0]}" for where, text in texts if RIDDLES.match(text)]
     return Measure(
         "docstrings that open with What, Which, Whether, How: %", 100 * len(found) / len(texts), 2, tuple(found)
     )
@@ -87,13 +89,24 @@ def _riddles() -> Measure:
 def _oracles() -> Measure:
     texts = list(docstrings())
     words = sum(len(text.split()) for _, text in texts)
-    found = [f"{place} {text.splitlines()[0]}" for place, text in texts for _ in ORACULAR.findall(text)]
+    found = [f"{where} {text.splitlines()[0]}" for where, text in texts for _ in ORACULAR.findall(text)]
     return Measure("told, tell, tells in 10,000 words of docstrings", 10_000 * len(found) / words, 2, tuple(found))
+
+
+def _names() -> Measure:
+    found = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for field in ("id", "attr", "arg", "name")
+        if isinstance(name := getattr(node, field, None), str) and name.strip("_").lower() in OTHER_WORDS
+    ]
+    return Measure("names that the glossary has another word for", len(found), 0, tuple(found))
 
 
 def measures() -> list[Measure]:
     """Every measure, as the code is now."""
-    return [_folders(), _gerunds(), _classes(), _riddles(), _oracles()]
+    return [_folders(), _gerunds(), _classes(), _names(), _riddles(), _oracles()]
 
 
 def main() -> None:

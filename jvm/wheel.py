@@ -26,13 +26,13 @@ class JarHook(BuildHookInterface):
         sys.path.insert(0, str(root / "jobs"))
         from tidemark.spark.session.compiler import PREBUILT, is_current
 
-        found = next(filter(is_current, self._places()), None)
+        found = next(filter(is_current, self._candidates()), None)
         if found is None:
             raise FileNotFoundError("the Java module's jar is missing or older than jvm/: run `make install` first")
         inside = PREBUILT.relative_to(root / "jobs" if self.target_name == "wheel" else root)
         build_data["force_include"][str(found)] = inside.as_posix()
 
-    def _places(self) -> Iterator[Path]:
+    def _candidates(self) -> Iterator[Path]:
         """Where the jar may be: in a source distribution, in the folder of jars, in the clone's environment."""
         from tidemark.spark.session.compiler import JAR, PREBUILT
         from tidemark.spark.session.jars import jars_folder

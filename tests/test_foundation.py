@@ -55,7 +55,7 @@ AIRFLOW = {"airflow", "dashboard"}
 SHOWN = tuple(
     "tidemark." + each
     for each in (
-        "airflow.places",
+        "airflow.folders",
         "commands.dashboard",
         "config.pipeline_files",
         "core",
@@ -199,7 +199,7 @@ def test_only_its_own_rooms_know_airflow():
 
 def test_a_room_may_be_called_airflow_beside_airflow():
     """`jobs/` is on Python's path, never the package's own folder, where `airflow` would be the room."""
-    assert "airflow.sdk" in loaded_by("tidemark.airflow.places", "airflow.sdk")
+    assert "airflow.sdk" in loaded_by("tidemark.airflow.folders", "airflow.sdk")
 
 
 def test_commands_that_read_import_no_spark():

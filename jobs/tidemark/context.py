@@ -17,7 +17,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.tables.integrity import first_damage
 from tidemark.runner.planner import Planning, on_s3
-from tidemark.storage import Place, place_of
+from tidemark.storage import Location, location_of
 
 if TYPE_CHECKING:
     from tidemark.spark.judge.engine import Engine
@@ -51,9 +51,9 @@ class RunContext:
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
 
     @property
-    def root(self) -> Place:
+    def root(self) -> Location:
         """Location of the pipeline: its lock, its versions and their tables."""
-        return place_of(self.spec.warehouse) / self.spec.name
+        return location_of(self.spec.warehouse) / self.spec.name
 
     @property
     def on_s3(self) -> bool:
@@ -101,7 +101,7 @@ class RunContext:
         spec: PipelineSpec,
         ahead: Mapping[str, Any] | None = None,
         recompute: bool = False,
-        folder: Place | None = None,
+        folder: Location | None = None,
     ) -> Outputs:
         """Writes the streams of a specification into the folder of a version, by default the live one; starts a
         JVM."""

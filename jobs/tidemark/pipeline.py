@@ -36,7 +36,7 @@ from tidemark.records.status import StatusRecord
 from tidemark.records.verify import VerifyRecord
 from tidemark.records.versions import BackfillRecord, ExcludeRecord, PromoteRecord, RepairRecord, VersionsRecord
 from tidemark.runner.planner import analyse
-from tidemark.storage import Place
+from tidemark.storage import Location
 from tidemark.verbs import explained
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Pipeline:
         return self.context.spec
 
     @property
-    def root(self) -> Place:
+    def root(self) -> Location:
         """Location of the pipeline: its lock, its versions and their tables."""
         return self.context.root
 
@@ -253,8 +253,8 @@ class Pipeline:
         self, target: Path | str, kind: str, limit: int | None = None, **filters: Unpack[Filters]
     ) -> ExportRecord:
         """Write all rows that match (or the newest `limit`) as a CSV or Parquet file."""
-        place, most = file_path("target", target), number_or_none("limit", limit, 0)
-        return self.reader.export(place, kind, most, **checked_filters("export_rows", filters))
+        file, most = file_path("target", target), number_or_none("limit", limit, 0)
+        return self.reader.export(file, kind, most, **checked_filters("export_rows", filters))
 
     @explained
     def explain(

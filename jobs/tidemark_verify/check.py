@@ -198,8 +198,8 @@ class Warehouse:
                 packed.writestr(f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
             for each in self.files:
                 if each["log"]:
-                    place = self.folder / each["table"] / each["path"]
-                    packed.write(place, f"logs/{each['table']}/{place.name}")
+                    path = self.folder / each["table"] / each["path"]
+                    packed.write(path, f"logs/{each['table']}/{path.name}")
 
 
 def _rebuilt(versions: dict[int, Row], version: int | None) -> Iterator[tuple[int, int]]:

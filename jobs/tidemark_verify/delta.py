@@ -40,7 +40,7 @@ class Table:
         return found
 
     def path(self, file: str) -> Path:
-        """The place of a file, given its path in the log."""
+        """The location of a file, given its path in the log."""
         return self.folder / unquote(file)
 
     def hashed(self, file: str, log: str | None = None) -> Row:

@@ -14,7 +14,7 @@ Array = Any  # of Arrow
 Kind = Any
 """A type as the log of a table has it: a name, or a mapping for nested ones."""
 Words = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 _P1, _P2, _P3 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 _P4, _P5, _ZERO = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5), np.uint64(0)
 _MOST = 1 << 25  # bytes that are hashed at a time
@@ -27,7 +27,7 @@ class Ragged(NamedTuple):
     """Bytes of rows: those of row i are data[at[i]:at[i + 1]]."""
 
     data: npt.NDArray[np.uint8]
-    at: Places
+    at: Positions
 
 
 def _name(kind: Kind) -> str:
@@ -62,10 +62,10 @@ def _beside(parts: Sequence[Ragged], rows: int) -> Ragged:
     """Rows that have the bytes of each part one after the other."""
     sizes = [np.diff(part.at) for part in parts]
     at = _ends(sum(sizes, np.zeros(rows, np.int64)))
-    data, places = np.zeros(int(at[-1]), np.uint8), at[:-1].copy()
+    data, positions = np.zeros(int(at[-1]), np.uint8), at[:-1].copy()
     for part, size in zip(parts, sizes, strict=True):
-        _put(data, places, part)
-        places += size
+        _put(data, positions, part)
+        positions += size
     return Ragged(data, at)
 
 
@@ -101,7 +101,7 @@ def _nested(array: Array, kind: Kind) -> Ragged:
     return _beside([_fixed(sizes), Ragged(inner.data, inner.at[_ends(sizes)])], len(array))
 
 
-def _sorted(entries: Ragged, sizes: Places) -> Ragged:
+def _sorted(entries: Ragged, sizes: Positions) -> Ragged:
     """Entries of maps, those of each map in the order of their bytes."""
     parts = [entries.data[a:b].tobytes() for a, b in pairwise(entries.at)]
     ordered = [part for a, b in pairwise(_ends(sizes)) for part in sorted(parts[a:b])]
@@ -120,16 +120,16 @@ def _fixed(values: npt.NDArray[Any]) -> Ragged:
     return Ragged(data, np.arange(len(values) + 1, dtype=np.int64) * values.dtype.itemsize)
 
 
-def _put(data: npt.NDArray[np.uint8], places: Places, part: Ragged) -> None:
-    """Copy the bytes of each row of `part` to its place in `data`."""
+def _put(data: npt.NDArray[np.uint8], positions: Positions, part: Ragged) -> None:
+    """Copy the bytes of each row of `part` to its position in `data`."""
     sizes = np.diff(part.at)
     if len(sizes) and sizes[0] <= 16 and (sizes == sizes[0]).all():
-        data[places[:, None] + np.arange(sizes[0])] = part.data.reshape(len(sizes), sizes[0])
+        data[positions[:, None] + np.arange(sizes[0])] = part.data.reshape(len(sizes), sizes[0])
     else:
-        data[np.repeat(places - part.at[:-1], sizes) + np.arange(len(part.data))] = part.data
+        data[np.repeat(positions - part.at[:-1], sizes) + np.arange(len(part.data))] = part.data
 
 
-def _ends(sizes: npt.NDArray[Any]) -> Places:
+def _ends(sizes: npt.NDArray[Any]) -> Positions:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
@@ -153,7 +153,7 @@ def xxh64(rows: Ragged, seed: np.uint64) -> Words:
     return found
 
 
-def _alike(sizes: Places) -> Iterator[Places]:
+def _alike(sizes: Positions) -> Iterator[Positions]:
     """Numbers of rows that are about as long as one another, so that a matrix of them has few gaps."""
     order = np.argsort(sizes, kind="stable")
     classes = np.frexp(sizes[order] >> 5)[1]
@@ -162,7 +162,7 @@ def _alike(sizes: Places) -> Iterator[Places]:
         yield from (part[begin : begin + step] for begin in range(0, len(part), step))
 
 
-def _hashed(rows: Ragged, chosen: Places, seed: np.uint64) -> Words:
+def _hashed(rows: Ragged, chosen: Positions, seed: np.uint64) -> Words:
     at, sizes = rows.at[chosen], rows.at[chosen + 1] - rows.at[chosen]
     width = int(sizes.max()) // 32 * 32 + 32
     inside = np.arange(width) < sizes[:, None]
@@ -184,7 +184,7 @@ def _hashed(rows: Ragged, chosen: Places, seed: np.uint64) -> Words:
     return found ^ (found >> np.uint64(32))
 
 
-def _stripes(words: Words, stripes: Places, seed: np.uint64) -> Words:
+def _stripes(words: Words, stripes: Positions, seed: np.uint64) -> Words:
     """The sums over whole stripes of 32 bytes; of a row that has none, the seed."""
     sums = [np.full(len(words), each) for each in (seed + _P1 + _P2, seed + _P2, seed, seed - _P1)]
     for number in range(int(stripes.max())):

@@ -15,7 +15,7 @@ from tidemark.core.streams import StreamEnd, StreamState, reach
 from tidemark.core.times import DAY, MINUTE
 from tidemark.errors import ConfigError
 from tidemark.report.pipeline_graph import graph
-from tidemark.runner.maintenance import Keeping
+from tidemark.runner.maintenance import Maintenance
 from tidemark.runner.stream_progress import rules_of_streams
 from tidemark.spark.streams.paths import longest, paths_to
 
@@ -76,7 +76,7 @@ def test_retention_keeps_rows_that_may_still_be_alive(files: Files, until: str) 
     for at_most, needed in (("30d", 10 * DAY), (None, None)):
         streams = {"a": until_next(until=until, by=None, at_most=at_most)}
         spec = files.spec({"streams": streams}, **EVENTS)
-        assert Keeping(spec, None, None).needed(last) == {"readings": needed}  # type: ignore[arg-type]
+        assert Maintenance(spec, None, None).needed(last) == {"readings": needed}  # type: ignore[arg-type]
 
 
 def test_a_column_with_the_name_next_is_written_in_backquotes(files: Files) -> None:

@@ -20,7 +20,7 @@ from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND
 from tidemark.core.windows import CalendarWindows, DataDrivenWindows, FixedWindows, SessionWindows, SnapshotWindows
 from tidemark.errors import ConfigError
-from tidemark.runner.maintenance import Keeping
+from tidemark.runner.maintenance import Maintenance
 from tidemark.runner.stream_progress import StreamProgress, rules_of_streams
 
 R: dict[str, Any] = {"from": "readings"}
@@ -150,7 +150,7 @@ def test_retention_keeps_rows_since_the_start_of_an_open_session_however_long_it
     streams = {"a": R | {"lifetime": "1h"}, "long": {"from": "a", **N, "session": {"gap": "5m"}}}
     streams["over"] = {"from": "long", "snapshot": {}, **N}
     ends = {name: StreamEnd(StreamState(watermark=days * DAY)) for name, days in (("a", 9), ("long", 4), ("over", 3))}
-    needed = Keeping(_streams(files, streams, **EVENTS), None, None).needed  # type: ignore[arg-type]
+    needed = Maintenance(_streams(files, streams, **EVENTS), None, None).needed  # type: ignore[arg-type]
     last: Any = SimpleNamespace(streams=ends, combined={})
     assert needed(last) == {"readings": 3 * DAY - HOUR - 5 * MINUTE}
     last.streams = ends | {"long": StreamEnd(StreamState())}

@@ -254,7 +254,7 @@ CASES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "`batches` has lost more, or cannot be read": (without_batches,),
     "a promotion has died after its commit": (promotion_died_before_names,),
     "a backfill or a promotion has died": (backfill_died,),
-    "the lock is a folder, or the pipeline's place is a file": (folder_for_a_lock,),
+    "the lock is a folder, or the warehouse is a file": (folder_for_a_lock,),
 }
 ALWAYS = {failing_after_a_stream, folder_for_a_lock}
 """The others are about what further modules test, too, and long."""

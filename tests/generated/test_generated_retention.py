@@ -11,7 +11,7 @@ from wholes import PIPELINES, newest, whole
 
 from product import DAY, Product
 from strategies import BASE
-from tidemark.runner.maintenance import Keeping
+from tidemark.runner.maintenance import Maintenance
 
 LATER = BASE + 36500 * DAY
 """A time by which the days of all rows are over."""
@@ -27,10 +27,10 @@ def test_streams_lack_no_row_that_retention_deletes(quick, tmp_path, number):
 
     def kept(product: Product, _: int) -> None:
         pipeline = product.pipeline()
-        keeping = Keeping(pipeline.spec, pipeline.ledger, pipeline.context.tables)
+        maintenance = Maintenance(pipeline.spec, pipeline.ledger, pipeline.context.tables)
         before = count(product)
-        keeping.now(newest(product))
-        pipeline.context.tables().retain(list(drawn.landing.logs), LATER, keeping.needed(newest(product)))
+        maintenance.now(newest(product))
+        pipeline.context.tables().retain(list(drawn.landing.logs), LATER, maintenance.needed(newest(product)))
         deleted.append(before - count(product))
 
     def count(product: Product) -> int:

@@ -11,7 +11,7 @@ from ledger_samples import NOON, SECOND, land, plan_run
 from tidemark.core.batch import ObjectState, loaded_uri, stored_uri
 from tidemark.core.batch_result import Diagnostic
 from tidemark.landing.discover import discover, known_objects
-from tidemark.landing.listing import LandingPlace
+from tidemark.landing.listing import LandingLocation
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables import files, store
@@ -35,7 +35,7 @@ class Runs:
         self.previous = None
 
     def look(self, as_of, source="readings", age=None, landed_at=None, previous=..., **given):
-        place = LandingPlace(str(self.landing), landed_at, age)
+        place = LandingLocation(str(self.landing), landed_at, age)
         before = self.previous if previous is ... else previous
         return discover(self.ledger, place, source, as_of=as_of, previous_as_of=before, **given)
 

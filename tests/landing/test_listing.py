@@ -12,7 +12,7 @@ import pytest
 
 from ledger_samples import NOON, SECOND, land
 from tidemark.errors import TidemarkError
-from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.landing.listing import LandingLocation, list_objects
 
 DAY = 86_400 * SECOND
 HOUR = 3_600 * SECOND
@@ -37,7 +37,7 @@ def uris(place, as_of=NOON):
 
 def test_an_object_has_its_uri_size_landing_time_and_tag(tmp_path):
     path = land(tmp_path, "a/b.json", "four", NOON + 1)
-    (item,) = list_objects(LandingPlace(str(tmp_path)), NOON)
+    (item,) = list_objects(LandingLocation(str(tmp_path)), NOON)
     assert (item.uri, item.size, item.modified) == ("a/b.json", 4, NOON + 1)
     assert item.tag == f"{path.stat().st_mtime_ns}-4"
 
@@ -56,13 +56,13 @@ def test_a_folder_is_taken_recursively_and_hidden_or_underscored_names_are_not(t
     ):
         land(tmp_path, uri)
     (tmp_path / "empty").mkdir()
-    assert uris(LandingPlace(str(tmp_path))) == {"x", "a/x", "a/b/c/x"}
+    assert uris(LandingLocation(str(tmp_path))) == {"x", "a/x", "a/b/c/x"}
 
 
 @pytest.mark.parametrize("folder", ["_landing", ".landing"])
 def test_the_landing_folder_itself_may_be_hidden(tmp_path, folder):
     land(tmp_path / folder, "x")
-    assert uris(LandingPlace(str(tmp_path / folder))) == {"x"}
+    assert uris(LandingLocation(str(tmp_path / folder))) == {"x"}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_landing_folder_itself_may_be_hidden(tmp_path, folder):
 )
 def test_names_are_taken_as_they_are(tmp_path, name):
     land(tmp_path, f"d/{name}")
-    place = LandingPlace(str(tmp_path))
+    place = LandingLocation(str(tmp_path))
     assert uris(place) == {f"d/{name}"}
     assert Path(place.path(f"d/{name}")).stat().st_size == 1
     assert place.refusal(f"d/{name}") is None
@@ -80,7 +80,7 @@ def test_names_are_taken_as_they_are(tmp_path, name):
 def test_a_name_that_is_not_utf8_is_listed_and_refused(tmp_path):
     name = b"bad\xff.json".decode("utf-8", "surrogateescape")
     land(tmp_path, name)
-    place = LandingPlace(str(tmp_path))
+    place = LandingLocation(str(tmp_path))
     assert uris(place) == {name}
     assert "UTF-8" in place.refusal(name)
 
@@ -97,7 +97,7 @@ def test_links_are_followed_only_inside_of_the_landing_folder(tmp_path):
     (landing / "real" / "self").symlink_to(landing / "real")
     (landing / "broken").symlink_to(landing / "nowhere")
     left_out: dict[str, str] = {}
-    assert {item.uri for item in list_objects(LandingPlace(str(landing)), NOON, left_out)} == {
+    assert {item.uri for item in list_objects(LandingLocation(str(landing)), NOON, left_out)} == {
         "real/x", "file", "folder/x",
     }  # fmt: skip
     assert left_out.keys() == {"away", "away-file"}, "nothing is missed by a loop"
@@ -106,19 +106,19 @@ def test_links_are_followed_only_inside_of_the_landing_folder(tmp_path):
 def test_a_landing_folder_that_is_a_link_is_followed(tmp_path):
     land(tmp_path / "real", "x")
     (tmp_path / "landing").symlink_to(tmp_path / "real")
-    assert uris(LandingPlace(str(tmp_path / "landing"))) == {"x"}
+    assert uris(LandingLocation(str(tmp_path / "landing"))) == {"x"}
 
 
 def test_pipes_are_no_objects(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert uris(LandingPlace(str(tmp_path))) == set()
+    assert uris(LandingLocation(str(tmp_path))) == set()
 
 
 def test_a_missing_landing_folder_is_an_error_and_not_an_empty_source(tmp_path):
     with pytest.raises(TidemarkError, match="does not exist"):
-        list(list_objects(LandingPlace(str(tmp_path / "nowhere")), NOON))
+        list(list_objects(LandingLocation(str(tmp_path / "nowhere")), NOON))
     with pytest.raises(TidemarkError, match="does not exist"):
-        list(list_objects(LandingPlace(str(tmp_path / "nowhere" / "{yyyy}")), NOON))
+        list(list_objects(LandingLocation(str(tmp_path / "nowhere" / "{yyyy}")), NOON))
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
@@ -132,13 +132,13 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refusing)
     with pytest.raises(TidemarkError, match="Permission denied"):
-        uris(LandingPlace(str(tmp_path)))
+        uris(LandingLocation(str(tmp_path)))
 
 
 def test_a_landing_time_is_read_from_the_name_and_the_files_own_where_it_cannot(tmp_path):
     land(tmp_path, "dt=2026-01-01/a", at=NOON + 5)
     land(tmp_path, "other/b", at=NOON + 6)
-    place = LandingPlace(str(tmp_path), landed_at=ByDay())
+    place = LandingLocation(str(tmp_path), landed_at=ByDay())
     times = {item.uri: item.modified for item in list_objects(place, NOON)}
     assert times == {"dt=2026-01-01/a": NOON + DAY // 2, "other/b": NOON + 6}
     assert place.refusal("dt=2026-01-01/a") is None
@@ -158,7 +158,7 @@ def test_a_landing_time_is_read_from_the_name_and_the_files_own_where_it_cannot(
     ids=str,
 )
 def test_uris_are_relative_to_the_part_before_the_first_placeholder(landing, root, levels):
-    place = LandingPlace(landing)
+    place = LandingLocation(landing)
     assert (place.root, place.levels) == (root, levels)
     assert place.path("x/y") == f"{root.rstrip('/')}/x/y"
 
@@ -183,13 +183,13 @@ def dated(tmp_path):
 
 
 def test_without_an_age_placeholders_match_their_digits(dated):
-    assert uris(LandingPlace(dated)) == DATED
+    assert uris(LandingLocation(dated)) == DATED
 
 
 def test_with_an_age_only_folders_of_its_days_and_one_to_either_side_are_opened(dated, monkeypatch):
     opened, scan = [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: (opened.append(str(folder)), scan(folder))[1])
-    found = uris(LandingPlace(dated, max_object_age=DAY))
+    found = uris(LandingLocation(dated, max_object_age=DAY))
     assert found == DATED - {"2019/07/01/in/x", "2025/12/29/in/x", "2026/01/03/in/x"}
     assert len(opened) <= 5
 
@@ -199,8 +199,8 @@ def test_placeholders_may_share_a_folder_name(tmp_path):
     for uri in {*kept, "dt=2025-06-01 h11/x", "dt=2026-01-01/x"}:
         land(tmp_path, uri)
     landing = str(tmp_path / "dt={yyyy}-{MM}-{dd} h{HH}")
-    assert uris(LandingPlace(landing, max_object_age=HOUR)) == kept
-    assert uris(LandingPlace(landing)) == {*kept, "dt=2025-06-01 h11/x"}
+    assert uris(LandingLocation(landing, max_object_age=HOUR)) == kept
+    assert uris(LandingLocation(landing)) == {*kept, "dt=2025-06-01 h11/x"}
 
 
 @pytest.mark.parametrize("template", ["{yyyy}", "{yyyy}-{MM}", "{yyyy}{MM}{dd}", "{yyyy}/{MM}/{dd}/{HH}"])
@@ -208,14 +208,14 @@ def test_placeholders_may_share_a_folder_name(tmp_path):
     "as_of", [-62_135_596_800_000_000, 0, 253_402_300_799_999_999], ids=["first", "epoch", "last"]
 )
 def test_any_as_of_can_be_listed(tmp_path, template, as_of):
-    assert uris(LandingPlace(str(tmp_path / template), max_object_age=30 * DAY), as_of) == set()
+    assert uris(LandingLocation(str(tmp_path / template), max_object_age=30 * DAY), as_of) == set()
 
 
 def test_every_month_between_is_opened_for_a_template_of_months(tmp_path):
     months = {f"{year}-{month:02}/x" for year in (2024, 2025) for month in range(1, 13)} | {"2026-01/x"}
     for uri in {*months, "2023-12/x", "2026-03/x"}:
         land(tmp_path, uri)
-    assert uris(LandingPlace(str(tmp_path / "{yyyy}-{MM}"), max_object_age=700 * DAY)) == months
+    assert uris(LandingLocation(str(tmp_path / "{yyyy}-{MM}"), max_object_age=700 * DAY)) == months
 
 
 def test_a_dated_folder_that_leads_outside_is_not_followed(tmp_path):
@@ -223,11 +223,11 @@ def test_a_dated_folder_that_leads_outside_is_not_followed(tmp_path):
     landing = tmp_path / "landing"
     land(landing, "2026-01-02/x")
     (landing / "2026-01-01").symlink_to(tmp_path / "elsewhere")
-    assert uris(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"))) == {"2026-01-02/x"}
-    assert uris(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=DAY)) == {"2026-01-02/x"}
+    assert uris(LandingLocation(str(landing / "{yyyy}-{MM}-{dd}"))) == {"2026-01-02/x"}
+    assert uris(LandingLocation(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=DAY)) == {"2026-01-02/x"}
     for oldest in (None, DAY):
         left_out: dict[str, str] = {}
-        list(list_objects(LandingPlace(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=oldest), NOON, left_out))
+        list(list_objects(LandingLocation(str(landing / "{yyyy}-{MM}-{dd}"), max_object_age=oldest), NOON, left_out))
         assert list(left_out) == ["2026-01-01/"]
 
 
@@ -237,9 +237,9 @@ def test_if_nothing_is_listed_names_that_do_not_fit_the_placeholders_are_left_ou
     left_out: dict[str, str] = {}
     for template, names in (("{yyyy}/{MM}", ["2026/1"]), ("{yyyy}-{MM}", ["2026", "notes.txt"])):
         left_out.clear()
-        assert list(list_objects(LandingPlace(str(tmp_path / template)), NOON, left_out)) == []
+        assert list(list_objects(LandingLocation(str(tmp_path / template)), NOON, left_out)) == []
         assert sorted(left_out) == names
     land(tmp_path, "2026/02/y")
     left_out.clear()
-    assert len(list(list_objects(LandingPlace(str(tmp_path / "{yyyy}/{MM}")), NOON, left_out))) == 1
+    assert len(list(list_objects(LandingLocation(str(tmp_path / "{yyyy}/{MM}")), NOON, left_out))) == 1
     assert left_out == {}, "other data may lie beside"

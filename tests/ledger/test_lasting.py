@@ -156,15 +156,15 @@ def test_versions_and_exclusions_and_the_key_are_on_the_disk_when_they_are_writt
 
 
 def test_files_that_upkeep_puts_in_the_place_of_others_are_on_the_disk(ledger, disk, monkeypatch):
-    from tidemark.runner.maintenance import Keeping
+    from tidemark.runner.maintenance import Maintenance
 
     monkeypatch.setattr(maintenance, "MANY_FILES", 2)
-    monkeypatch.setattr(Keeping, "written_by_spark", lambda _: [])
-    monkeypatch.setattr(Keeping, "_with_edges", lambda _: [])
+    monkeypatch.setattr(Maintenance, "written_by_spark", lambda _: [])
+    monkeypatch.setattr(Maintenance, "_with_edges", lambda _: [])
     for _ in range(3):
         run(ledger)
     before = DeltaTable(ledger.folder / "objects").version()
     last = ledger.last().committed_through
-    assert Keeping(None, ledger, None).after(ledger.batches(last, last)) is not None
+    assert Maintenance(None, ledger, None).after(ledger.batches(last, last)) is not None
     assert DeltaTable(ledger.folder / "objects").version() > before
     assert [path for name in (*SMALL, "batches", "plans") for path in unsynced(disk, ledger.folder / name)] == []

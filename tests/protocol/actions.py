@@ -451,7 +451,7 @@ def begins(actor: Actor) -> Actor:
 
 def with_bounds(version: Version, last: Batch, guards: Guards) -> Version:
     """A version of which retention no longer keeps events that no open window needs, and batches before the last run
-    but the one that its replay begins with; `last` ends that run: `Keeping._retain`."""
+    but the one that its replay begins with; `last` ends that run: `Maintenance._retain`."""
     events_from = last.number if guards.windows_kept else last.number + 1
     ledger_from = needed_by(version, last.first) if guards.replay_kept else last.first
     return version._replace(events_from=events_from, ledger_from=ledger_from)

@@ -18,7 +18,7 @@ from table_logs import Commit, TableLog
 from tidemark.config import from_resolved
 from tidemark.core import quality
 from tidemark.ledger.ledger import Ledger
-from tidemark.runner.maintenance import Keeping
+from tidemark.runner.maintenance import Maintenance
 
 FIELDS = {"events": "events", "watermarks": "states", "objects": "taken", "quality": "quality"}
 FIELDS |= {"streams": "streams", "dead_letters": "streams"}
@@ -132,7 +132,7 @@ class Written:
 
     def _open(self, commit: Commit) -> list[int]:
         """Batches of which a deletion from events has taken rows that the windows need which the last run left open:
-        `Keeping.needed`."""
+        `Maintenance.needed`."""
         kind, _, source = commit.table.partition("/")
         log = self.logs["batches"]
         ended = [each.writers.get("commit") for each in log.commits if each.time <= commit.time]
@@ -140,7 +140,7 @@ class Written:
         if kind != "events" or not last or not commit.ends:
             return []
         (record,) = Ledger(log.folder.parents[1], self.number).batches(last, last)
-        needed = Keeping(from_resolved(json.loads(record.configuration)), None, None).needed(record)
+        needed = Maintenance(from_resolved(json.loads(record.configuration)), None, None).needed(record)
         bound = needed.get(source, max(commit.ends.values()) + 1)
         return [number for number, end in commit.ends.items() if bound is None or end >= bound]
 

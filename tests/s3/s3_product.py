@@ -13,7 +13,7 @@ import oracle
 from e2e.samples import hold_conservation
 from product import Product, line
 from tidemark.pipeline import Pipeline
-from tidemark.storage import delta_table, is_table, place_of
+from tidemark.storage import delta_table, is_table, location_of
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Remote(Product):
         raise NotImplementedError("tables are on S3")
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        place = place_of(f"s3://{self.bucket}/warehouse/tested/v1/{name}")
+        place = location_of(f"s3://{self.bucket}/warehouse/tested/v1/{name}")
         return delta_table(place).to_pyarrow_table().to_pylist() if is_table(place) else []
 
 

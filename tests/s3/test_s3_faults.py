@@ -146,7 +146,7 @@ def test_a_spark_that_was_started_without_hadoop_aws_is_told_so(spark, monkeypat
     from tidemark.spark.session import s3a
 
     monkeypatch.setitem(s3a._SETTINGS, "fs.s3.impl", "org.apache.hadoop.fs.s3a.NotThere")
-    with pytest.raises(TidemarkError, match=r"no jars for s3:// places \(hadoop-aws\)") as caught:
+    with pytest.raises(TidemarkError, match=r"no jars for s3:// locations \(hadoop-aws\)") as caught:
         s3a.configure(spark)
     assert "give it hadoop-aws" in caught.value.hint
 
@@ -161,7 +161,7 @@ def test_nothing_that_needs_no_jvm_needs_the_jars(remote, service, capfd, monkey
     later = ("--as-of", "2026-01-02T00:00:00Z")
     assert told(capfd, remote, "run", *later, "--dry-run")[1]["objects"] == 1
     status, error = told(capfd, remote, "run", *later)
-    assert (status, error["message"]) == (4, "the jars that Spark needs for s3:// places are not installed")
+    assert (status, error["message"]) == (4, "the jars that Spark needs for s3:// locations are not installed")
     assert error["hint"].startswith("run `tidemark setup --s3`")
     status, found = told(capfd, remote, "status")
     assert (status, found["runs"][0]["as_of"], len(found["runs"])) == (0, "2026-01-01T00:00:00Z", 1)

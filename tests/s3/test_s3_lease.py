@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.errors import Held
 from tidemark.ledger import lease, versions
 from tidemark.ledger.lease import Lease, hold_lease
@@ -18,12 +18,12 @@ from tidemark.storage import s3
 
 @pytest.fixture
 def place(bucket):
-    return S3Place(f"s3://{bucket}/warehouse/tested/lock")
+    return S3Location(f"s3://{bucket}/warehouse/tested/lock")
 
 
 @pytest.fixture
 def root(bucket):
-    return S3Place(f"s3://{bucket}/warehouse/tested")
+    return S3Location(f"s3://{bucket}/warehouse/tested")
 
 
 def test_a_second_holder_is_refused_and_told_who_holds(root):

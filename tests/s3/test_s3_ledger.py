@@ -9,19 +9,19 @@ import pytest
 from deltalake import CommitProperties, write_deltalake
 from s3_service import KEY, SECRET
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.errors import Held
 from tidemark.ledger import versions
 from tidemark.ledger.tables.commit_times import commit_times
 from tidemark.ledger.tables.schemas import BATCHES, VERSIONS
 from tidemark.ledger.tables.store import Store
-from tidemark.storage import is_table, open_file, place_of, read_bytes, s3, tag_of
+from tidemark.storage import is_table, location_of, open_file, read_bytes, s3, tag_of
 
 
 @pytest.fixture
 def root(bucket):
-    return place_of(f"s3://{bucket}/warehouse/tested")
+    return location_of(f"s3://{bucket}/warehouse/tested")
 
 
 def version(number: int) -> dict[str, object]:
@@ -71,7 +71,7 @@ def test_objects_are_read_from_any_position(service, bucket):
         file.seek(0)
         with pytest.raises(OSError, match="has changed while it was read"):
             file.read(10)
-    assert read_bytes(place_of(f"s3://{bucket}/a/b")) == content[::-1]
+    assert read_bytes(location_of(f"s3://{bucket}/a/b")) == content[::-1]
 
 
 def test_what_is_not_there_is_as_with_files(bucket):
@@ -100,7 +100,7 @@ def test_amazons_own_service_has_no_endpoint_to_tell(monkeypatch):
 
 
 def test_places_join_and_tell_their_parts():
-    place = S3Place("s3://bucket") / "a" / "b"
+    place = S3Location("s3://bucket") / "a" / "b"
     assert (str(place), place.bucket, place.key, place.prefix, place.name) == (
         "s3://bucket/a/b",
         "bucket",
@@ -108,7 +108,7 @@ def test_places_join_and_tell_their_parts():
         "a/b/",
         "b",
     )
-    assert S3Place("s3://bucket").prefix == ""
+    assert S3Location("s3://bucket").prefix == ""
 
 
 @pytest.mark.parametrize("uri", ["//a", "///a b", "a//b", "a"])

@@ -12,7 +12,7 @@ from s3_service import Request, fill
 from e2e.samples import PLAIN, at, hold_conservation, hold_replay, obj
 from product import line
 from tidemark.config import load_pipeline
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.core.batch import LandedObject
 from tidemark.storage import s3
 
@@ -20,7 +20,7 @@ MANY = 300
 
 
 def tags(bucket: str, keys: Sequence[str]) -> list[str | None]:
-    return s3.tags_of([S3Place(f"s3://{bucket}/{key}") for key in keys])
+    return s3.tags_of([S3Location(f"s3://{bucket}/{key}") for key in keys])
 
 
 def asked(requests: Sequence[Request], of: str) -> Counter[str]:
@@ -39,7 +39,7 @@ def test_the_tags_of_many_objects_are_listed(service, bucket):
     with service.counted() as requests:
         found = tags(bucket, wanted[::-1])
     assert Counter(request.method for request in requests) == {"GET": 1, "HEAD": 1}
-    other, plain = (s3.tag_of(S3Place(f"s3://{bucket}/{key}")) for key in wanted[:2])
+    other, plain = (s3.tag_of(S3Location(f"s3://{bucket}/{key}")) for key in wanted[:2])
     assert other != plain
     assert found[::-1] == [other, *[plain] * 6, None, *[plain] * 292]
 
@@ -84,7 +84,7 @@ def test_what_is_read_has_the_tag_that_was_listed(tmp_path, service, bucket):
     name = "in/a b=é#%20.csv"
     client.put_object(Bucket=bucket, Key=name, Body=b"v\n1\n2\n")
     place = f"s3://{bucket}/{name}"
-    item = LandedObject("s", name[3:], 6, 1, s3.tag_of(S3Place(place)) or "", place)
+    item = LandedObject("s", name[3:], 6, 1, s3.tag_of(S3Location(place)) or "", place)
     with service.counted() as requests:
         assert sorted(row.v for row in read_rows(spark, spec, [item]).collect()) == [1, 2]
     assert asked(requests, "in/") == {"GET": 2}, "its header is looked at, then it is read"

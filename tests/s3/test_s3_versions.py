@@ -13,7 +13,7 @@ from e2e.samples import KEYED, at, hold_replay, obj
 from product import Product
 from tidemark.spark import catalogs
 from tidemark.spark.session.session import open_session
-from tidemark.storage import delta_table, place_of
+from tidemark.storage import delta_table, location_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("quick")]
 STREAMS = {"streams": {"counted": {"from": "readings", "tumbling": "2s", "select": {"n": "count(*)"}}}}
@@ -44,7 +44,7 @@ def hold_view(spark: SparkSession, bucket: str, version: int) -> None:
     """A view has the rows of a version."""
     rows = spark.table("spark_catalog.tested.events_readings").collect()
     found = {(row["_partition"], row["_offset"], row["_disposition"]) for row in rows}
-    there = delta_table(place_of(f"s3://{bucket}/warehouse/tested/v{version}/events/readings")).to_pyarrow_table()
+    there = delta_table(location_of(f"s3://{bucket}/warehouse/tested/v{version}/events/readings")).to_pyarrow_table()
     assert found == {(row["_partition"], row["_offset"], row["_disposition"]) for row in there.to_pylist()}
 
 
@@ -62,7 +62,7 @@ def test_a_backfill_on_s3_is_that_of_a_folder_and_can_be_promoted(tmp_path, serv
     assert remote.pipeline().promote(2)["live"] == 2
     hold_view(open_session(on_s3=True), bucket, 2)
     for table in ("events/readings", "streams/counted"):
-        there = delta_table(place_of(f"s3://{bucket}/warehouse/tested/v2/{table}")).to_pyarrow_table().to_pylist()
+        there = delta_table(location_of(f"s3://{bucket}/warehouse/tested/v2/{table}")).to_pyarrow_table().to_pylist()
         here = delta_table(local.folder / "warehouse" / "tested" / "v2" / table).to_pyarrow_table().to_pylist()
         assert sorted(map(repr, there)) == sorted(map(repr, here))
     hold_replay(remote)

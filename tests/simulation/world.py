@@ -28,7 +28,7 @@ from tidemark.core.batch_result import BatchRecord
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger import durability, versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 SOURCES = (
     oracle.Source(early=None, late=(4 * SECOND, "drop"), out_of_order=(2 * SECOND, "adjust")),
@@ -64,25 +64,25 @@ class World:
         self.patch.setattr("tidemark.ledger.ledger.settle", self.settle)
         self.patch.setattr("tidemark.ledger.chain.links.files_of", lambda *_: ())  # there are no files
 
-    def names_below(self, folder: Place) -> list[str]:
+    def names_below(self, folder: Location) -> list[str]:
         """Names of the tables in a folder."""
         return [path.removeprefix(f"{folder}/") for path in self.disk.tables if path.startswith(f"{folder}/")]
 
     # -- the disk and the lease
 
     @contextmanager
-    def lasting(self, *tables: Place) -> Iterator[None]:
+    def lasting(self, *tables: Location) -> Iterator[None]:
         """What is committed in here outlasts a loss of power."""
         yield
         for table in tables:
             self.disk.sync(table)
 
-    def settle(self, tables: Sequence[Place], _: int) -> None:
+    def settle(self, tables: Sequence[Location], _: int) -> None:
         for table in tables:
             self.disk.sync(table)
 
     @contextmanager
-    def hold(self, root: Place, _: bool = False) -> Iterator[Callable[[], None]]:
+    def hold(self, root: Location, _: bool = False) -> Iterator[Callable[[], None]]:
         """A lease: a stalled or crashed holder loses it to whoever comes next, who changes the versions first."""
         if self.holder is not None and not self.expired:
             raise Held("another process holds the pipeline")

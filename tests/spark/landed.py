@@ -11,7 +11,7 @@ from typing import Any
 
 from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject
-from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.landing.listing import LandingLocation, list_objects
 from tidemark.spark import columns
 from tidemark.spark.read.landed_rows import read_rows
 
@@ -54,7 +54,7 @@ def touch(path: Path, modified: int = LANDED) -> None:
 
 def objects_in(folder: Path | str) -> list[LandedObject]:
     """What lies in `folder`, in log order."""
-    place = LandingPlace(str(folder))
+    place = LandingLocation(str(folder))
     found = [
         LandedObject("s", item.uri, item.size, item.modified, item.tag, place.path(item.uri), place.refusal(item.uri))
         for item in list_objects(place, LANDED * 2)

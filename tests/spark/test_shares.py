@@ -89,8 +89,8 @@ def test_ranges_have_about_as_many_rows_each_and_crowded_times_are_apart():
 def test_a_row_is_in_the_range_of_its_arrival_and_anywhere_at_a_crowded_one(spark):
     ranges = Ranges(3, (10, 20), (15,))
     rows = spark.range(0, 60).select("id", F.when(F.col("id") != 40, F.col("id") % 30).alias("time"))
-    shared = ranges.shared_place(F.col("time"), F.col("id"))
-    found = rows.select("id", "time", ranges.place(F.col("time")).alias("place"), shared.alias("shared"))
+    shared = ranges.shared_range(F.col("time"), F.col("id"))
+    found = rows.select("id", "time", ranges.range_of(F.col("time")).alias("place"), shared.alias("shared"))
     for row in found.collect():
         expected = 0 if row["time"] is None else (row["time"] >= 10) + (row["time"] >= 20)
         assert row["place"] == expected

@@ -10,7 +10,7 @@ from airflow.sdk import Asset
 from tidemark.config import PipelineSpec
 from tidemark.config.pipeline_files import dag_id
 from tidemark.config.scheduling.periods import periods_of
-from tidemark.storage import Place, place_of
+from tidemark.storage import Location, location_of
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.asset import AssetRef
@@ -31,7 +31,7 @@ def record_asset(spec: PipelineSpec) -> Asset:
 
 def stream_assets(spec: PipelineSpec) -> dict[str, Asset]:
     """The assets of streams by name. The URI is the location of the stream's table in the live version."""
-    root = place_of(spec.warehouse) / spec.name / _LIVE / "streams"
+    root = location_of(spec.warehouse) / spec.name / _LIVE / "streams"
     return {name: Asset(name=f"{dag_id(spec.name)}.{name}", uri=_uri(root / name)) for name in periods_of(spec)}
 
 
@@ -40,5 +40,5 @@ def awaited_asset(named: str) -> AssetRef:
     return Asset.ref(uri=named) if "://" in named else Asset.ref(name=named)
 
 
-def _uri(place: Place) -> str:
-    return place.as_uri() if isinstance(place, Path) else str(place)
+def _uri(location: Location) -> str:
+    return location.as_uri() if isinstance(location, Path) else str(location)

@@ -162,10 +162,10 @@ class TidemarkCommandOperator(BaseOperator):
         pinned: str | None = None,
         **options: Any,
     ) -> None:
-        place = placement or Placement()
-        super().__init__(**(place.in_airflow | options))
+        chosen = placement or Placement()
+        super().__init__(**(chosen.in_airflow | options))
         self.job, self.application_args, self.pinned = job, application_args, pinned
-        self.conn_id, self.conf = place.conn_id, dict(place.conf)
+        self.conn_id, self.conf = chosen.conn_id, dict(chosen.conf)
         self._child: Child | None = None
 
     def execute(self, context: Context) -> None:  # noqa: ARG002 - the operator's signature

@@ -8,10 +8,10 @@ from pathlib import Path
 from airflow.sdk import DAG, get_parsing_context
 
 from tidemark.airflow.alerts.channels import ensure_notifiers
+from tidemark.airflow.folders import beside_dags
 from tidemark.airflow.operate.verbs import operate_dags
 from tidemark.airflow.operations import backfill_dag, maintenance_dag, report_dag
 from tidemark.airflow.pipelines import pipeline_dag
-from tidemark.airflow.places import beside_dags
 from tidemark.config import pipeline_files
 from tidemark.config.pipeline_files import Files, PipelineFile, dag_id
 from tidemark.errors import TidemarkError

@@ -14,8 +14,8 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemark.airflow import aws
 from tidemark.airflow.approvals import WHEN_APPROVED, PromotionGate, built_by
+from tidemark.airflow.folders import beside_dags
 from tidemark.airflow.operators import spark_task
-from tidemark.airflow.places import beside_dags
 from tidemark.airflow.routes import Files, routed, routes
 from tidemark.airflow.steps import as_of_of
 from tidemark.config.pipeline_files import SINCE
@@ -59,7 +59,7 @@ def backfill_dag(files: Files) -> DAG:
 
 
 def _command(job: str, arguments: Any, **options: Any) -> Callable[[str, Placement], BaseOperator]:
-    """Return a function that makes the task of a command at a place."""
+    """Return a function that makes the task of a command where it is to run."""
 
     def made(task_id: str, placement: Placement) -> BaseOperator:
         return spark_task(task_id=task_id, job=job, application_args=arguments, placement=placement, **options)

@@ -11,9 +11,9 @@ from airflow.sdk import DAG, BaseOperator, TaskGroup, TriggerRule, chain, task
 from tidemark.airflow import alerts, steps
 from tidemark.airflow.approvals import QualityGate
 from tidemark.airflow.assets import awaited_asset, pipeline_asset, record_asset, stream_assets
+from tidemark.airflow.folders import beside_dags
 from tidemark.airflow.links import RunPageLink
 from tidemark.airflow.operators import spark_task
-from tidemark.airflow.places import beside_dags
 from tidemark.airflow.publish import publish
 from tidemark.config import pipeline_files
 from tidemark.config.pipeline_files import PipelineFile, content_of, dag_id
@@ -133,9 +133,9 @@ def _file(pipeline: str | Path | PipelineFile) -> PipelineFile:
         return pipeline
     if isinstance(pipeline, Path) or Path(pipeline).suffix:
         return PipelineFile.load(Path(pipeline).absolute())
-    place = pipeline_files.folder(beside_dags("pipelines"))
-    files = pipeline_files.read(place)
+    folder = pipeline_files.folder(beside_dags("pipelines"))
+    files = pipeline_files.read(folder)
     if pipeline in files.sound:
         return files.sound[pipeline]
     known = ", ".join(sorted(files.sound)) or "none"
-    raise UsageError(f"{place} has no valid file of the pipeline {pipeline!r}", hint=f"there is {known}")
+    raise UsageError(f"{folder} has no valid file of the pipeline {pipeline!r}", hint=f"there is {known}")

@@ -50,10 +50,10 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         pinned: str | None = None,
         **options: Any,
     ) -> None:
-        place = placement or Placement()
-        options = {"conf": dict(place.conf), "deploy_mode": place.deploy_mode} | place.in_airflow | options
-        super().__init__(application_args=application_args, conn_id=place.conn_id, **options)
-        self.job, self.conn_id, self.poll = job, place.conn_id, place.poll
+        chosen = placement or Placement()
+        options = {"conf": dict(chosen.conf), "deploy_mode": chosen.deploy_mode} | chosen.in_airflow | options
+        super().__init__(application_args=application_args, conn_id=chosen.conn_id, **options)
+        self.job, self.conn_id, self.poll = job, chosen.conn_id, chosen.poll
         self.application_args: Any = application_args
         self.pinned = pinned
         self._child: Child | None = None

@@ -8,8 +8,8 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.records.runs import MaintainRecord, MaintenancePlan, TableFiles
-from tidemark.runner.maintenance import Keeping
-from tidemark.storage import Place, delta_table, is_table
+from tidemark.runner.maintenance import Maintenance
+from tidemark.storage import Location, delta_table, is_table
 from tidemark.storage.folders import remove_tree
 from tidemark.verbs import explained
 
@@ -26,15 +26,15 @@ def maintain(context: RunContext, dry_run: bool = False) -> MaintainRecord | Mai
     batches from the tables as they are.
     """
     if dry_run:
-        return planned(Keeping(context.spec, context.ledger, None), context.ledger.folder)
+        return planned(Maintenance(context.spec, context.ledger, None), context.ledger.folder)
     with context.hold(wait=True):
         ensure_whole(context.ledger)
         follow(context)  # no name may lead to a version that is removed
         removed = retain_versions(context.root, context.spec.retention.versions)
-        return maintained(Keeping(context.spec, context.ledger, context.tables), context.ledger, removed)
+        return maintained(Maintenance(context.spec, context.ledger, context.tables), context.ledger, removed)
 
 
-def retain_versions(root: Place, number: int | None) -> list[int]:
+def retain_versions(root: Location, number: int | None) -> list[int]:
     """Remove all versions but `number`: the live one, and the others that were made or were live last. Returns the
     removed ones.
 
@@ -52,13 +52,13 @@ def retain_versions(root: Place, number: int | None) -> list[int]:
     return removed
 
 
-def planned(keeping: Keeping, root: Place) -> MaintenancePlan:
+def planned(maintenance: Maintenance, root: Location) -> MaintenancePlan:
     """The work that `maintained` would do, table by table: files to compact, files to delete."""
     tables: dict[str, TableFiles] = {}
-    for name in keeping.written_by_spark():
-        place = root / name
-        if is_table(place):
-            table = delta_table(place)
+    for name in maintenance.written_by_spark():
+        location = root / name
+        if is_table(location):
+            table = delta_table(location)
             sizes = table.get_add_actions(flatten=True)["size_bytes"].to_pylist()
             unneeded = table.vacuum(retention_hours=UNNEEDED_HOURS, dry_run=True)
             small = sum(size < _SMALL_BYTES for size in sizes)
@@ -66,17 +66,17 @@ def planned(keeping: Keeping, root: Place) -> MaintenancePlan:
     return {"dry_run": True, "tables": tables}
 
 
-def maintained(keeping: Keeping, ledger: Ledger, removed: list[int]) -> MaintainRecord:
+def maintained(maintenance: Maintenance, ledger: Ledger, removed: list[int]) -> MaintainRecord:
     """Compact and delete. Returns the seconds that compaction took and the number of tables that were looked
     at, with the `removed` versions."""
     tail = ledger.last()
     if not tail.committed_through:
         return {"dry_run": False, "merged_seconds": None, "vacuumed_tables": 0, "removed_versions": removed}
     (last,) = ledger.batches(tail.committed_through, tail.committed_through)
-    merged = keeping.now(last)
+    merged = maintenance.now(last)
     return {
         "dry_run": False,
         "merged_seconds": round(merged, 3),
-        "vacuumed_tables": keeping.vacuum(UNNEEDED_HOURS),
+        "vacuumed_tables": maintenance.vacuum(UNNEEDED_HOURS),
         "removed_versions": removed,
     }

@@ -36,7 +36,7 @@ from tidemark.report.attention import Limits
 from tidemark.report.status import status
 from tidemark.runner.checks import standing_in_the_way
 from tidemark.runner.source_rules import rules_of
-from tidemark.storage import Place, dataset_of, is_table
+from tidemark.storage import Location, dataset_of, is_table
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -92,11 +92,11 @@ class Reader:
         if name in self.ledger.stores:
             ensure_whole(self.ledger, [name])
             return self.ledger.table(name, bound)
-        place = self.folder_of(name)
+        location = self.folder_of(name)
         ensure_whole(self.ledger, [name])
-        if not is_table(place):
-            return self._empty(name, place)
-        whole = dataset_of(place)
+        if not is_table(location):
+            return self._empty(name, location)
+        whole = dataset_of(location)
         return whole.filter(pc.field(batch_column(whole.schema.names)) <= bound)
 
     def events(self, source: str) -> Dataset:
@@ -104,13 +104,13 @@ class Reader:
         ensure_whole(self.ledger, [f"events/{source}"])
         return dataset_of(self.ledger.folder / "events" / source)
 
-    def _empty(self, name: str, place: Place) -> Dataset:
+    def _empty(self, name: str, location: Location) -> Dataset:
         """A table that no row has been written to yet. Raises UsageError if its schema is not known without rows."""
         from tidemark.config.table_schema import schema_of  # only a table without rows needs it
 
         schema = schema_of(self.spec if name.startswith("streams/") else self.declared, name)
         if schema is None:
-            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(place))
+            raise UsageError(f"table {name} is empty: no row has been written to it yet", where=str(location))
         return dataset(schema.empty_table())
 
     def judged_through(self) -> int:
@@ -132,7 +132,7 @@ class Reader:
         """Names of the live version's tables."""
         return [*tables_of_rows(self.spec.streams, self.declared.sources), *self.ledger.stores, SUBSTREAMS]
 
-    def folder_of(self, table: str) -> Place:
+    def folder_of(self, table: str) -> Location:
         """The folder of a table in the live version. Raises UsageError if there is no such table."""
         known = self.tables()
         if table not in known:
@@ -141,9 +141,9 @@ class Reader:
 
     def path(self, table: str) -> TablePathRecord:
         """The folder of a table in the live version, and names that follow `promote`."""
-        place = self.folder_of(table)
+        location = self.folder_of(table)
         names = names_of(table, self.ledger.root, self.ledger.version)
-        return {"path": str(place), "names": names, "warnings": [fixed(place, names, str(self.spec.path))]}
+        return {"path": str(location), "names": names, "warnings": [fixed(location, names, str(self.spec.path))]}
 
     def rows(self, limit: int, **filters: Unpack[Filters]) -> RowsRecord:
         """Matching rows, newest first, and the number of all matching rows."""

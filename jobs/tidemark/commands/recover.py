@@ -46,7 +46,7 @@ def execute(
         context.ledger,
         lambda: context.engine,
         context.outputs,
-        context.planning.place,
+        context.planning.locate,
         context.checkpoint,
         context.progress,
         audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),

@@ -64,9 +64,9 @@ class Replay:
         """The ledger of the live version."""
         return self.context.ledger
 
-    def place(self, item: LandedObject) -> LandedObject:
+    def locate(self, item: LandedObject) -> LandedObject:
         """An object with its present path."""
-        return self.context.planning.place(item)
+        return self.context.planning.locate(item)
 
     def verdicts(
         self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
@@ -88,7 +88,7 @@ class Replay:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
         if self.rebuilt is not None and record.batch_id in self.rebuilt:
             return self._standing(record)
-        objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+        objects = tuple(self.locate(item) for item in self.ledger.objects_of(record))
         with ExitStack() as kept:
             parts = self.recomputed(record, objects, wanted, kept)
             digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)

@@ -32,9 +32,9 @@ def write_report(reader: Reader, out: Path | None, samples: bool, since: int | N
     path. The file appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder.
     Without `samples` the page has no text of rows."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
-    with written_whole(target) as place:
+    with written_whole(target) as location:
         tables = covered(reader, since, until)
-        place.write_text(build(replace(tables, samples=samples)), encoding="utf-8")
+        location.write_text(build(replace(tables, samples=samples)), encoding="utf-8")
     return {"path": str(target)}
 
 
@@ -119,5 +119,5 @@ def _with_letters(spec: PipelineSpec, ledger: Ledger) -> list[str]:
 
 
 def _quality(ledger: Ledger) -> ds.Dataset | None:
-    place = ledger.folder / QUALITY
-    return dataset_of(place) if is_table(place) else None
+    location = ledger.folder / QUALITY
+    return dataset_of(location) if is_table(location) else None

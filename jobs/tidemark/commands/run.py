@@ -24,7 +24,7 @@ from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PlanRecord, ReleaseRecord, RunRecord, RunSummary
 from tidemark.runner.checks import ensure_not_blocked
 from tidemark.runner.kept_rows import ensure_rows
-from tidemark.runner.maintenance import Keeping
+from tidemark.runner.maintenance import Maintenance
 from tidemark.runner.planner import Discovered
 
 
@@ -190,4 +190,4 @@ def _with_repaired(found: RunSummary, repaired: list[str]) -> RunRecord:
 def _maintain(context: RunContext, records: Sequence[BatchRecord]) -> float | None:
     """Maintain tables after a commit, as far as that needs no new JVM. Returns seconds, or None if there was nothing
     to do."""
-    return Keeping(context.spec, context.ledger, context.tables if context.has_engine() else None).after(records)
+    return Maintenance(context.spec, context.ledger, context.tables if context.has_engine() else None).after(records)

@@ -19,7 +19,7 @@ from tidemark.ledger.versions import Made, Version
 from tidemark.quality.metrics import limits_of
 from tidemark.records.versions import BackfillRecord, DifferenceRecord, VersionRecord, VersionsRecord
 from tidemark.runner.recorded import content_of, spec_of
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _LABEL = "label"
 
@@ -104,7 +104,7 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
     )
 
 
-def built_summary(number: int, folder: Place, how: Made, difference: DifferenceRecord) -> BackfillRecord:
+def built_summary(number: int, folder: Location, how: Made, difference: DifferenceRecord) -> BackfillRecord:
     """The record of the version that a backfill built."""
     return {
         "version": number,
@@ -121,7 +121,7 @@ def built_summary(number: int, folder: Place, how: Made, difference: DifferenceR
     }
 
 
-def version_summary(root: Place, version: Version) -> VersionRecord:
+def version_summary(root: Location, version: Version) -> VersionRecord:
     """The record of one version."""
     how = version.made
     difference = json.loads(how.difference) if how else None
@@ -165,7 +165,7 @@ def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
     return found
 
 
-def line(root: Place, version: int) -> int:
+def line(root: Location, version: int) -> int:
     """The version that began the numbering of this version's rows: the last one built from landing, or the first. Two
     versions with one such origin number their rows alike."""
     known = {each.version: each.made for each in versions.listed(root)}
@@ -187,7 +187,7 @@ def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
     return found
 
 
-def list_versions(root: Place, ledger: Ledger) -> VersionsRecord:
+def list_versions(root: Location, ledger: Ledger) -> VersionsRecord:
     """All versions, and the number of the live one."""
     listed = versions.listed(root)
     live = next((each.version for each in listed if each.live), None)

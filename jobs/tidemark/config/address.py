@@ -32,7 +32,7 @@ def normal(text: str) -> str:
 
 
 @dataclass(frozen=True, order=True)
-class S3Place:
+class S3Location:
     """A key, or a prefix of keys, in a bucket; `text` is s3://bucket/key without a slash at its end."""
 
     text: str
@@ -57,8 +57,8 @@ class S3Place:
         """The last part of the key."""
         return self.text.rpartition("/")[2]
 
-    def __truediv__(self, part: str) -> S3Place:
-        return S3Place(f"{self.text}/{part}")
+    def __truediv__(self, part: str) -> S3Location:
+        return S3Location(f"{self.text}/{part}")
 
     def __str__(self) -> str:
         return self.text

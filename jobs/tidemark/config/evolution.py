@@ -103,8 +103,8 @@ def _columns(at: str, old: tuple[Column, ...], new: tuple[Column, ...], form: Fo
     kept = [name for name in after if name in before]
     if kept != [name for name in before if name in after]:
         order = "the order of the columns is changed"
-        says = f": in {form.name} it says which value is which" if form.by_place else ""
-        yield not form.by_place, at, order + says
+        says = f": in {form.name} it says which value is which" if form.by_position else ""
+        yield not form.by_position, at, order + says
 
 
 def _names(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:

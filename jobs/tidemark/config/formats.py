@@ -36,8 +36,8 @@ class Format:
     """Those of them that are about whole files: parsing a single row does not get them."""
     text: bool = False
     """True if rows are text: few for their size, and costly to parse."""
-    by_place: bool = False
-    """True if values go by their places in a row. A row then has none outside the schema; a header may name them."""
+    by_position: bool = False
+    """True if values go by their positions in a row. A row has none outside the schema; a header may name them."""
     renamed: bool = False
     """True if `header_columns` may give the names that columns have in files."""
     documents: bool = False
@@ -56,7 +56,7 @@ FORMATS = {
     each.name: each
     for each in (
         Format("json", _JSON, _JSON_FILES, text=True, renamed=True, documents=True, members=True, text_keys=True),
-        Format("csv", _CSV, _CSV_FILES, text=True, by_place=True, renamed=True, flat=True),
+        Format("csv", _CSV, _CSV_FILES, text=True, by_position=True, renamed=True, flat=True),
         Format("parquet", _COLUMNAR),
         Format("orc", _COLUMNAR, lost_signs="`"),
     )

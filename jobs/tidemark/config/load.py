@@ -26,7 +26,7 @@ from tidemark.config.rules.joins import join_errors
 from tidemark.config.rules.next_rows import next_row_errors
 from tidemark.config.rules.read_streams import read_streams
 from tidemark.config.rules.rows_before import preceding_errors
-from tidemark.config.rules.several_windows import Places, plain_steps, written
+from tidemark.config.rules.several_windows import WindowOrigins, plain_steps, written
 from tidemark.config.rules.sources import Source, pipeline_errors, pipeline_warnings, source_errors, source_warnings
 from tidemark.config.rules.streams import CheckedStreams, structure_errors, structure_warnings
 from tidemark.config.rules.unknown_ends import unknown_end_errors
@@ -78,18 +78,18 @@ def _loaded(
     values |= {name: value for own in taken.values() for name, value in own.items()}
     specs = {name: _source_spec(given) for name, given in sources.items()}
     problems += [problem for given in sources.values() for problem in given.problems]
-    streams, places = read_streams(document, problems)
+    streams, origins = read_streams(document, problems)
     ruled = CheckedStreams(streams, specs, _bad_sources(document, sources))
-    problems += _placed(document, sources, _errors(ruled), places)
+    problems += _placed(document, sources, _errors(ruled), origins)
     spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)
     if spec is not None:
         sound = {name: each for name, each in specs.items() if "landing" not in sources[name].bad}
-        settled = spec.model_copy(update={"sources": sound})
-        problems += _placed(document, sources, pipeline_errors(settled), places)
+        checked = spec.model_copy(update={"sources": sound})
+        problems += _placed(document, sources, pipeline_errors(checked), origins)
     problems = _in_order(problems, [document, *(given.own for given in sources.values() if given.own)])
     if spec is None or problems:
         raise ConfigError(problems)
-    warnings = _mask(_warnings(document, sources, specs, spec, ruled, places), values)
+    warnings = _mask(_warnings(document, sources, specs, spec, ruled, origins), values)
     return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), warnings)
 
 
@@ -99,7 +99,7 @@ def _warnings(
     specs: Mapping[str, SourceSpec],
     spec: PipelineSpec,
     ruled: CheckedStreams,
-    places: Places,
+    origins: WindowOrigins,
 ) -> list[Problem]:
     """Warnings about the settings of sources, then about those of the whole pipeline."""
     found = [
@@ -108,7 +108,7 @@ def _warnings(
         for path, message in source_warnings(Source(specs[name], given.keys, frozenset()))
     ]
     of_all = (*pipeline_warnings(spec), *structure_warnings(ruled), *expression_warnings(ruled))
-    return [*found, *_placed(document, sources, of_all, places)]
+    return [*found, *_placed(document, sources, of_all, origins)]
 
 
 def _errors(streams: CheckedStreams) -> Iterator[KeyFinding]:
@@ -238,13 +238,13 @@ def _placed(
     document: Document,
     sources: Mapping[str, Given],
     found: Iterable[KeyFinding],
-    places: Places = MappingProxyType({}),
+    origins: WindowOrigins = MappingProxyType({}),
 ) -> list[Problem]:
     """Findings of the whole pipeline, each in the file that has its key."""
     return [
         sources[str(path[1])].problem(path[2:], message)
         if path[0] == "sources"
-        else _problem(document, written(path, places), message)
+        else _problem(document, written(path, origins), message)
         for path, message in found
     ]
 

@@ -108,10 +108,10 @@ def folder(default: Path) -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or default).expanduser().absolute()
 
 
-def paths(place: Path) -> list[Path]:
+def paths(location: Path) -> list[Path]:
     """Pipeline files of a folder, sorted by name. Files in subfolders do not count: they are source files that
     pipelines extend. Nor do files of test cases."""
-    found = place.iterdir() if place.is_dir() else ()
+    found = location.iterdir() if location.is_dir() else ()
     return sorted(path for path in found if path.suffix in _SUFFIXES and not has_cases(path))
 
 
@@ -120,11 +120,11 @@ def has_cases(path: Path) -> bool:
     return path.name.endswith(CASES)
 
 
-def read(place: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) -> Files:
+def read(location: Path, load: Callable[[Path], PipelineFile] = PipelineFile.load) -> Files:
     """Load every pipeline file of a folder; `load` raises TidemarkError for an invalid one."""
     sound: dict[str, PipelineFile] = {}
     broken: dict[Path, str] = {}
-    for path in paths(place):
+    for path in paths(location):
         try:
             file = load(path)
         except TidemarkError as error:

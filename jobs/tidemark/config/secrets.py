@@ -39,7 +39,7 @@ class Taken:
     def __post_init__(self) -> None:
         """Hide these values, except those of paths, in everything that this process prints from now on."""
         for path, names in self.paths.items():
-            if not _is_place(path):
+            if not _is_location(path):
                 _hidden.update({self.values[name]: name for name in names if len(self.values[name]) >= SHORTEST})
 
     def referring(self, resolved: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def opened(content: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, A
     return found
 
 
-def _is_place(path: KeyPath) -> bool:
+def _is_location(path: KeyPath) -> bool:
     return path[-1:] == ("warehouse",) or (path[:1] == ("sources",) and path[2:3] == ("landing",))
 
 

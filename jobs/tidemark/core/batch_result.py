@@ -82,9 +82,9 @@ class Shifts:
         through = list(accumulate(sizes[size] for size in ordered))
         quantiles = []
         for percent in (50, 95, 99):
-            place = percent * (through[-1] - 1)
-            below, above = (ordered[bisect_right(through, index)] for index in (place // 100, -(-place // 100)))
-            quantiles.append(below + (above - below) * (place % 100) // 100)
+            rank = percent * (through[-1] - 1)
+            below, above = (ordered[bisect_right(through, index)] for index in (rank // 100, -(-rank // 100)))
+            quantiles.append(below + (above - below) * (rank % 100) // 100)
         return cls(largest, *quantiles)
 
 

@@ -54,7 +54,7 @@ class TidemarkPlugin(AirflowPlugin):
 
 
 def _dashboard() -> FastAPI:
-    from tidemark.airflow.places import beside_dags
+    from tidemark.airflow.folders import beside_dags
     from tidemark.config import pipeline_files
     from tidemark.dashboard.airflow_host import AirflowHost
     from tidemark.dashboard.app import create_app

@@ -34,7 +34,7 @@ class LandedAt(Protocol):
 
 
 @dataclass(frozen=True)
-class LandingPlace:
+class LandingLocation:
     """The location where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations
     are microseconds."""
 
@@ -97,7 +97,7 @@ class Listed(NamedTuple):
     arrived: int
 
 
-def list_objects(place: LandingPlace, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
+def list_objects(location: LandingLocation, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
     """List the objects in the landing folder, in no particular order. `left_out` gets names that someone may miss
     among them, with reasons: links that are not followed; if nothing is listed, what does not fit the placeholders.
 
@@ -107,7 +107,7 @@ def list_objects(place: LandingPlace, as_of: int, left_out: dict[str, str] | Non
     error, since there are no folders and lifecycle rules may have deleted the objects; a missing bucket is an error.
     """
     left_out = {} if left_out is None else left_out
-    found, any_listed = (_on_s3 if is_s3(place.root) else _in_folder)(place, as_of, left_out), False
+    found, any_listed = (_on_s3 if is_s3(location.root) else _in_folder)(location, as_of, left_out), False
     for each in found:
         any_listed = True
         yield each
@@ -116,52 +116,52 @@ def list_objects(place: LandingPlace, as_of: int, left_out: dict[str, str] | Non
             del left_out[name]
 
 
-def _in_folder(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
-    if not Path(place.root).is_dir():
+def _in_folder(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
+    if not Path(location.root).is_dir():
         raise TidemarkError(
-            "the landing folder does not exist", where=place.root, hint="create it or correct `landing`"
+            "the landing folder does not exist", where=location.root, hint="create it or correct `landing`"
         )
-    inside = Path(place.root).resolve()
-    for prefix in _folders(place, as_of, left_out):
-        if not prefix or _leads_inside(Path(place.root, prefix), inside):
-            for uri, stat in _walk(place, prefix, inside, left_out):
-                yield _listed(place, uri, stat)
+    inside = Path(location.root).resolve()
+    for prefix in _folders(location, as_of, left_out):
+        if not prefix or _leads_inside(Path(location.root, prefix), inside):
+            for uri, stat in _walk(location, prefix, inside, left_out):
+                yield _listed(location, uri, stat)
         else:
             left_out[prefix] = _AWAY
 
 
-def _listed(place: LandingPlace, uri: str, stat: os.stat_result) -> Listed:
+def _listed(location: LandingLocation, uri: str, stat: os.stat_result) -> Listed:
     return Listed(
         uri=uri,
         size=stat.st_size,
-        modified=_landing_time(place, uri, stat.st_mtime_ns // 1000),
+        modified=_landing_time(location, uri, stat.st_mtime_ns // 1000),
         tag=f"{stat.st_mtime_ns}-{stat.st_size}",
         arrived=stat.st_ctime_ns // 1000,
     )
 
 
-def _landing_time(place: LandingPlace, uri: str, written: int) -> int:
-    named = None if place.landed_at is None else place.landed_at.landing_time(uri)
+def _landing_time(location: LandingLocation, uri: str, written: int) -> int:
+    named = None if location.landed_at is None else location.landed_at.landing_time(uri)
     return written if named is None else named
 
 
-def _on_s3(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
+def _on_s3(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
     """List a landing on S3. An object's tag is its ETag: equal content written again is no change."""
     folders = None
-    if place.levels and place.max_object_age is not None:
-        folders = frozenset(_folders(place, as_of, left_out))
-    patterns = [_pattern(level) for level in place.levels]
-    for uri, found in objects_below(place.root, folders, place.levels, patterns, left_out):
-        yield Listed(uri, found.size, _landing_time(place, uri, found.modified), found.tag, found.modified)
+    if location.levels and location.max_object_age is not None:
+        folders = frozenset(_folders(location, as_of, left_out))
+    patterns = [_pattern(level) for level in location.levels]
+    for uri, found in objects_below(location.root, folders, location.levels, patterns, left_out):
+        yield Listed(uri, found.size, _landing_time(location, uri, found.modified), found.tag, found.modified)
 
 
 def _walk(
-    place: LandingPlace, prefix: str, inside: Path, left_out: dict[str, str]
+    location: LandingLocation, prefix: str, inside: Path, left_out: dict[str, str]
 ) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [prefix]
     while waiting:
         folder = waiting.pop()
-        for entry in _entries(place.path(folder)):
+        for entry in _entries(location.path(folder)):
             if is_hidden(entry.name):
                 continue
             uri = folder + entry.name
@@ -204,20 +204,20 @@ def _leads_inside(path: Path, inside: Path) -> bool:
     return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
 
 
-def _folders(place: LandingPlace, as_of: int, left_out: dict[str, str]) -> list[str]:
+def _folders(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> list[str]:
     """Dated folders to walk, relative to the root, each ending in `/`; the root itself is ''."""
-    if not place.levels:
+    if not location.levels:
         return [""]
-    if place.max_object_age is None:
-        return _existing(place, left_out)
-    return _dated("/".join(place.levels) + "/", as_of - place.max_object_age, as_of)
+    if location.max_object_age is None:
+        return _existing(location, left_out)
+    return _dated("/".join(location.levels) + "/", as_of - location.max_object_age, as_of)
 
 
-def _existing(place: LandingPlace, left_out: dict[str, str]) -> list[str]:
+def _existing(location: LandingLocation, left_out: dict[str, str]) -> list[str]:
     prefixes = [""]
-    for level in place.levels:
+    for level in location.levels:
         pattern = re.compile(_pattern(level))
-        found = [(prefix, entry) for prefix in prefixes for entry in _entries(place.path(prefix))]
+        found = [(prefix, entry) for prefix in prefixes for entry in _entries(location.path(prefix))]
         prefixes = [f"{at}{each.name}/" for at, each in found if pattern.fullmatch(each.name) and each.is_dir()]
         if not prefixes:
             left_out |= {f"{at}{each.name}": UNFIT for at, each in found if not is_hidden(each.name)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.storage import s3
 from tidemark.storage.s3 import Found
 
@@ -33,11 +33,11 @@ def objects_below(
     `folders` are the dated folders that count (each ending in `/`); None: all whose names fit `patterns`, one for
     each of the landing's dated `levels`. Without levels everything below the root counts.
     """
-    place = S3Place(root)
+    location = S3Location(root)
     dated = re.compile("".join(f"{level}/" for level in patterns))
     for prefix in [""] if folders is None else _prefixes(folders, _depth(levels)):
-        for found in s3.listed(place, prefix):
-            uri = found.key[len(place.prefix) :]
+        for found in s3.listed(location, prefix):
+            uri = found.key[len(location.prefix) :]
             folder = dated.match(uri)
             if folder is None and folders is None and not left_out and _is_object(uri):
                 left_out[uri] = UNFIT

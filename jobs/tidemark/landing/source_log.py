@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from tidemark.config import SourceSpec
-from tidemark.landing.listing import LandingPlace, Listed
+from tidemark.landing.listing import LandingLocation, Listed
 
 
 class SourceLog(Protocol):
@@ -40,4 +40,4 @@ class SourceLog(Protocol):
 
 def log_of(source: SourceSpec, *, any_age: bool = False) -> SourceLog:
     """The log of a source; with `any_age`, no piece is too old."""
-    return LandingPlace(source.landing, source.landed_at, None if any_age else source.max_object_age)
+    return LandingLocation(source.landing, source.landed_at, None if any_age else source.max_object_age)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.times import format_time
-from tidemark.storage import Place, make, read_if_there, remove, write_bytes
+from tidemark.storage import Location, make, read_if_there, remove, write_bytes
 
 FOLDER = "data_docs"
 KEPT = 100
@@ -26,7 +26,7 @@ _INDEX = """<!DOCTYPE html>
 """
 
 
-def keep_page(root: Place, record: BatchRecord, page: str, held: bool) -> None:
+def keep_page(root: Location, record: BatchRecord, page: str, held: bool) -> None:
     """Keep and list the page of the run that a batch ends, and remove the oldest pages beyond `KEPT`. `root` is the
     folder of a version; `held`: all checks held."""
     folder = root / FOLDER

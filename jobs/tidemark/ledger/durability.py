@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from tidemark.storage import LOG, Place
+from tidemark.storage import LOG, Location
 from tidemark.storage.sync import sync
 
 _OF_VERSION = re.compile(r"\.?(\d{20})\.")
@@ -19,15 +19,15 @@ _LAST_CHECKPOINT = ("_last_checkpoint", "._last_checkpoint.crc")
 
 
 @contextmanager
-def lasting(*tables: Place) -> Iterator[None]:
+def lasting(*tables: Location) -> Iterator[None]:
     """Have what is committed to tables in here be on the disk at the end."""
-    places = [table for table in tables if isinstance(table, Path)]
-    newest = {place: max(_Log.of(place).entries, default=-1) for place in places}
+    locations = [table for table in tables if isinstance(table, Path)]
+    newest = {location: max(_Log.of(location).entries, default=-1) for location in locations}
     yield
-    _sync([_Commits.after(place, newest[place]) for place in places])
+    _sync([_Commits.after(location, newest[location]) for location in locations])
 
 
-def settle(tables: Iterable[Place], first: int) -> None:
+def settle(tables: Iterable[Location], first: int) -> None:
     """Return when what batches from `first` on have committed to tables is on the disk, whoever wrote it, with the
     commits since that are of no batch."""
     _sync([_Commits.of_batches(table, first) for table in dict.fromkeys(tables) if isinstance(table, Path)])

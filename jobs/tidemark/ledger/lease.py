@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.errors import Held, TidemarkError
 from tidemark.storage import s3
 
@@ -32,15 +32,15 @@ _CLOCK = 1.0
 
 @contextmanager
 def hold_lease(
-    place: S3Place, wait: bool = False, lasts: float = LASTS, fence: Callable[[], None] = lambda: None
+    location: S3Location, wait: bool = False, lasts: float = LASTS, fence: Callable[[], None] = lambda: None
 ) -> Iterator[Callable[[], None]]:
-    """Hold the lease object at `place` while the block runs. Gives a function that raises Held once the lease is
+    """Hold the lease object at `location` while the block runs. Gives a function that raises Held once the lease is
     lost.
 
     Without `wait` a lease that another process holds raises Held at once. `fence` is called first if the lease was
     taken over from a holder that has not released it.
     """
-    lease = Lease(place, lasts)
+    lease = Lease(location, lasts)
     lease.take(wait)
     if lease.taken_over:
         fence()
@@ -54,9 +54,9 @@ def hold_lease(
         lease.release()
 
 
-def lease_holder(place: S3Place) -> str | None:
+def lease_holder(location: S3Location) -> str | None:
     """The holder of a lease that has not ended; None if there is none."""
-    found = s3.read_stamped(place)
+    found = s3.read_stamped(location)
     known = {} if found is None else _known(found.content)
     if found is None or known.get("released") or known.get("lasts", 0.0) + _CLOCK <= found.age:
         return None
@@ -67,7 +67,7 @@ def lease_holder(place: S3Place) -> str | None:
 class Lease:
     """One process's hold on a lease object."""
 
-    place: S3Place
+    location: S3Location
     lasts: float
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     tag: str = ""
@@ -83,12 +83,12 @@ class Lease:
         """Make the object, or take it over once its lease has ended. Raises Held, unless it may `wait`, if another
         has it."""
         self.renewed = time.monotonic()
-        tag = s3.put_if(self.place, self._content(), None)
+        tag = s3.put_if(self.location, self._content(), None)
         while tag is None:
             self.renewed = time.monotonic()
-            found = s3.read_stamped(self.place)
+            found = s3.read_stamped(self.location)
             if found is None:
-                tag = s3.put_if(self.place, self._content(), None)
+                tag = s3.put_if(self.location, self._content(), None)
                 continue
             known = _known(found.content)
             if known.get("token") == self.token:
@@ -97,11 +97,11 @@ class Lease:
             left = 0.0 if known.get("released") else known.get("lasts", self.lasts) + _CLOCK - found.age
             if left <= 0:
                 self.taken_over = not known.get("released")
-                tag = s3.put_if(self.place, self._content(), found.tag)
+                tag = s3.put_if(self.location, self._content(), found.tag)
             elif wait:
                 time.sleep(min(_POLL, left))
             else:
-                raise _held(self.place, known, left)
+                raise _held(self.location, known, left)
         self.tag = tag
 
     def keep(self) -> None:
@@ -124,7 +124,7 @@ class Lease:
         if self.lost:
             raise Held(
                 "the lease on the pipeline was lost: it could not be renewed in time",
-                where=str(self.place),
+                where=str(self.location),
                 hint="run again: what was begun is finished, and nothing is done twice",
             )
 
@@ -132,15 +132,15 @@ class Lease:
         """Let others take the lease at once. If that fails, it ends by itself."""
         if not self.lost:
             with suppress(TidemarkError):
-                s3.put_if(self.place, self._content(released=True), self.tag)
+                s3.put_if(self.location, self._content(released=True), self.tag)
 
     def _ended(self) -> bool:
         return time.monotonic() - self.renewed > self.lasts
 
     def _renew(self) -> bool:
-        tag = s3.put_if(self.place, self._content(), self.tag)
+        tag = s3.put_if(self.location, self._content(), self.tag)
         if tag is None:
-            found = s3.read_stamped(self.place)
+            found = s3.read_stamped(self.location)
             tag = found.tag if found is not None and _known(found.content).get("token") == self.token else None
         self.tag = tag or self.tag
         return tag is not None
@@ -167,10 +167,10 @@ def _known(content: bytes) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def _held(place: S3Place, known: dict[str, Any], left: float) -> Held:
+def _held(location: S3Location, known: dict[str, Any], left: float) -> Held:
     who = str(known.get("holder", "another process"))
     return Held(
         f"{who} holds the pipeline",
-        where=str(place),
+        where=str(location),
         hint=f"run again when it has ended, or use --wait; if it was killed, its lease ends in {left:.0f} s",
     )

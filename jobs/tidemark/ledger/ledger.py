@@ -58,7 +58,7 @@ from tidemark.ledger.tail import (
     settled,
     tail_of,
 )
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -82,7 +82,7 @@ class Ledger:
 
     _sealed = sealed
 
-    def __init__(self, root: Place, version: int | None = None) -> None:
+    def __init__(self, root: Location, version: int | None = None) -> None:
         self.root = root
         self.version = version or versions.live(root) or versions.FIRST
         self.folder = root / f"v{self.version}"

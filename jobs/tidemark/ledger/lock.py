@@ -11,22 +11,22 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.lease import hold_lease, lease_holder
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 
 @contextmanager
-def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]:
+def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | None]:
     """Hold `<root>/lock` while the block runs. A lease on S3 may be lost meanwhile: for it the block gets a function
     that raises Held then. A lock on a file is never lost: the block gets None.
 
     Without `wait` a lock held by another process raises Held at once. The operating system drops the lock with its
     process, however that ended, so a dead one never blocks. The file itself stays.
     """
-    if isinstance(root, S3Place):
+    if isinstance(root, S3Location):
         with hold_lease(root / "lock", wait, fence=partial(versions.fence, root)) as still_held:
             yield still_held
         return
@@ -41,9 +41,9 @@ def hold(root: Place, wait: bool = False) -> Iterator[Callable[[], None] | None]
         os.close(handle)
 
 
-def holder(root: Place) -> str | None:
+def holder(root: Location) -> str | None:
     """The holder of the lock, in words; None if there is none. Does not wait."""
-    if isinstance(root, S3Place):
+    if isinstance(root, S3Location):
         return lease_holder(root / "lock")
     try:
         handle = os.open(root / "lock", os.O_RDONLY)
@@ -70,7 +70,7 @@ def _opened(path: Path) -> int:
     except (IsADirectoryError, FileExistsError, NotADirectoryError) as error:
         folder = path.is_dir()
         raise TidemarkError(
-            "the pipeline's lock is a folder" if folder else "the pipeline's place is a file, not a folder",
+            "the pipeline's lock is a folder" if folder else "the warehouse is a file, not a folder",
             where=str(path if folder else error.filename or path.parent),
             hint="move it away: nothing that is kept lies there"
             if folder

@@ -98,7 +98,9 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
 def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
     """Ensure that no table has lost commits. Raises TidemarkError that names the first that has, and what to do."""
     for loss in losses(ledger, tables).values():
-        raise TidemarkError(f"the table {loss.table} is damaged: {loss}", where=_place(ledger, loss.table), hint=HINT)
+        raise TidemarkError(
+            f"the table {loss.table} is damaged: {loss}", where=_location(ledger, loss.table), hint=HINT
+        )
 
 
 def _spark(record: BatchRecord) -> Iterator[LastWrite]:
@@ -135,7 +137,7 @@ def _ensure_not_behind(ledger: Ledger, newest: int) -> None:
             raise TidemarkError(
                 f"the table batches is damaged: it ends at batch {newest}, and the table {table} knows batch "
                 f"{known}: its newest commits are lost",
-                where=_place(ledger, "batches"),
+                where=_location(ledger, "batches"),
                 hint=f"restore this folder from a copy made after batch {known} was committed; or restore all of "
                 f"{ledger.folder} from one copy",
             )
@@ -167,5 +169,5 @@ def _number(store: Store, writer: str) -> int:
         return 0  # damage is reported where the table is read
 
 
-def _place(ledger: Ledger, table: str) -> str:
+def _location(ledger: Ledger, table: str) -> str:
     return str(ledger.folder / table)

@@ -9,7 +9,7 @@ from tidemark.core.batch import LandedObject, RunPlan
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.errors import TidemarkError
 from tidemark.ledger.tables.rows import Row, finding_text, object_row
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ def of_objects(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row["uri"] is not None]
 
 
-def lost_plan(place: Place, record: BatchRecord, there: int) -> TidemarkError:
+def lost_plan(location: Location, record: BatchRecord, there: int) -> TidemarkError:
     """The error for a planned batch whose objects are no longer all in the table `plans`."""
     return TidemarkError(
         f"the table plans is damaged: it has {there} of the {record.objects} objects of batch {record.batch_id}, "
         f"which run {record.run_id} has planned and not committed",
-        where=str(place),
+        where=str(location),
         hint=f"restore the folder from a copy, or `tidemark abandon CONFIG {record.run_id} --reason ...`: the next "
         "run then takes the objects",
     )

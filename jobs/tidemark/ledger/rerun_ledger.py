@@ -12,14 +12,14 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables.rows import batch_row
 from tidemark.ledger.tail import COMMITTED
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 
 class SliceLedger(Ledger):
     """Ledger whose batches have the numbers and objects of those of `base`. It keeps no objects and no listing
     findings of its own. It is never repaired: a slice that was interrupted is made from the beginning."""
 
-    def __init__(self, root: Place, base: Ledger) -> None:
+    def __init__(self, root: Location, base: Ledger) -> None:
         super().__init__(root, 1)
         self.base = base
 

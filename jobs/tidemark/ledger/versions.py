@@ -18,7 +18,7 @@ from tidemark.ledger.durability import lasting
 from tidemark.ledger.tables.rows import Row
 from tidemark.ledger.tables.schemas import VERSIONS
 from tidemark.ledger.tables.store import Store
-from tidemark.storage import Place, read_if_there, write_bytes
+from tidemark.storage import Location, read_if_there, write_bytes
 from tidemark.storage.folders import tables_below
 
 FIRST = 1
@@ -61,23 +61,23 @@ class Version:
     made: Made | None = None
 
 
-def listed(root: Place) -> tuple[Version, ...]:
+def listed(root: Location) -> tuple[Version, ...]:
     """All versions, oldest first; empty before the first run."""
     rows = _store(root).all()
     return tuple(sorted(map(_version, rows), key=lambda each: each.version))
 
 
-def live(root: Place) -> int | None:
+def live(root: Location) -> int | None:
     """The live version; None before the first run."""
     return next((each.version for each in listed(root) if each.live), None)
 
 
-def found(root: Place, version: int) -> Version | None:
+def found(root: Location, version: int) -> Version | None:
     """One version; None if it is not listed."""
     return next((each for each in listed(root) if each.version == version), None)
 
 
-def first(root: Place, now: int) -> int:
+def first(root: Location, now: int) -> int:
     """The live version, for a writer. If there is none, version 1 is recorded and made live."""
     present = live(root)
     if present is None:
@@ -93,12 +93,12 @@ class Reserved(NamedTuple):
     since: int
 
 
-def commits(root: Place) -> int:
+def commits(root: Location) -> int:
     """The number of the table's newest commit: a later change may ask that it is still the newest."""
     return _store(root).commits()
 
 
-def reserve(root: Place) -> Reserved:
+def reserve(root: Location) -> Reserved:
     """Reserve the number of the next version, in one commit, so that two builds never share a folder. Folders of
     earlier numbers that are not listed belong to builds that were interrupted."""
     store = _store(root)
@@ -108,19 +108,19 @@ def reserve(root: Place) -> Reserved:
     return Reserved(number, since + 1)
 
 
-def unlisted(root: Place, before: int) -> list[int]:
+def unlisted(root: Location, before: int) -> list[int]:
     """Numbers below `before` that no listed version has."""
     return sorted(set(range(1, before)) - {each.version for each in listed(root)})
 
 
-def fence(root: Place) -> None:
+def fence(root: Location) -> None:
     """Commit to the table without a change, so that a stalled process can neither list a version nor make one live by
     what it had read before."""
     if listed(root):
         _change(root, lambda known: known)
 
 
-def add(root: Place, now: int, made: Made | None = None, reserved: Reserved | None = None) -> int:
+def add(root: Location, now: int, made: Made | None = None, reserved: Reserved | None = None) -> int:
     """Record a new version beside the live one and return its number. Raises Held if anybody has changed the table
     since the number was reserved."""
     number, since = reserved or reserve(root)
@@ -128,7 +128,7 @@ def add(root: Place, now: int, made: Made | None = None, reserved: Reserved | No
     return number
 
 
-def promote(root: Place, version: int, now: int, since: int | None = None) -> None:
+def promote(root: Location, version: int, now: int, since: int | None = None) -> None:
     """Make a recorded version the only live one, in one commit; if it is live already, nothing changes. Raises
     UsageError for a version that is not recorded, Held if anybody has changed the table since commit `since`."""
     known = {each.version: each for each in listed(root)}
@@ -138,7 +138,7 @@ def promote(root: Place, version: int, now: int, since: int | None = None) -> No
         _change(root, lambda rows: [_switched(each, version, now) for each in rows], since)
 
 
-def forget(root: Place, which: Collection[int]) -> None:
+def forget(root: Location, which: Collection[int]) -> None:
     """Take versions off the list, in one commit; the live one stays."""
     if any(each.version in which and not each.live for each in listed(root)):
         _change(root, lambda rows: [each for each in rows if each.live or each.version not in which])
@@ -164,13 +164,13 @@ def _row(each: Version) -> Row:
     return content | {name.removesuffix("_"): value for name, value in made.items()}
 
 
-def ensure_whole(root: Place) -> None:
+def ensure_whole(root: Location) -> None:
     """Ensure that the table of versions, if it is in a folder, has lost no commits; else raise TidemarkError."""
     if isinstance(root, Path) and (why := lost(root)):
         raise TidemarkError(f"the table versions is damaged: {why}", where=str(root / _WRITER), hint=_HINT)
 
 
-def lost(root: Place) -> str | None:
+def lost(root: Location) -> str | None:
     """Sign that the table has lost commits, in words; None if there is none."""
     try:
         store, copy = _store(root), _copy(root)
@@ -183,29 +183,29 @@ def lost(root: Place) -> str | None:
     return None
 
 
-def numbers(root: Place) -> list[int]:
+def numbers(root: Location) -> list[int]:
     """Numbers of the versions that have a folder with a ledger in it."""
     return sorted(int(found[1]) for table in tables_below(root) if (found := _NUMBERED.fullmatch(table)))
 
 
-def remembered(root: Place) -> list[Version] | None:
+def remembered(root: Location) -> list[Version] | None:
     """The versions in the copy beside the table; None if there is no copy."""
     copy = _copy(root)
     return None if copy is None else [_version(row) for row in copy["rows"]]
 
 
-def restore(root: Place, found: list[Version]) -> None:
+def restore(root: Location, found: list[Version]) -> None:
     """Make the table, which is not there, from these versions."""
     copy = _copy(root)
     _commit(root, lambda _: found, 0 if copy is None else copy["number"])
 
 
-def _change(root: Place, change: Callable[[list[Version]], list[Version]], since: int | None = None) -> None:
+def _change(root: Location, change: Callable[[list[Version]], list[Version]], since: int | None = None) -> None:
     _commit(root, change, _store(root).number(_WRITER), since)
 
 
 def _commit(
-    root: Place,
+    root: Location,
     change: Callable[[list[Version]], list[Version]],
     number: int,
     since: int | None = None,
@@ -220,7 +220,7 @@ def _commit(
         write_bytes(root / _COPY, json.dumps({"number": number + 1, "rows": rows}).encode(), lasting=True)
 
 
-def _copy(root: Place) -> Row | None:
+def _copy(root: Location) -> Row | None:
     content = read_if_there(root / _COPY)
     try:
         found: Row | None = json.loads(content) if content else None
@@ -229,5 +229,5 @@ def _copy(root: Place) -> Row | None:
     return found
 
 
-def _store(root: Place) -> Store:
+def _store(root: Location) -> Store:
     return Store(root / _WRITER, VERSIONS)

@@ -6,10 +6,10 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables import integrity
 from tidemark.ledger.versions import Version
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 
-def rebuild(root: Place, now: int) -> tuple[int, str | None] | None:
+def rebuild(root: Location, now: int) -> tuple[int, str | None] | None:
     """Rebuild the table if it has lost commits. Returns the number of versions, and a note on what is uncertain
     (None: nothing is). None if nothing was lost."""
     if versions.lost(root) is None:
@@ -22,7 +22,7 @@ def rebuild(root: Place, now: int) -> tuple[int, str | None] | None:
     return len(found), doubt
 
 
-def _of_folders(root: Place, now: int) -> tuple[list[Version], str | None]:
+def _of_folders(root: Location, now: int) -> tuple[list[Version], str | None]:
     """A version for each folder, and a note if it is uncertain which is live. Taken as live is the one with the most
     committed batches, and of several such the first."""
     ends = {number: Ledger(root, number).last().committed_through for number in versions.numbers(root)}

@@ -19,9 +19,9 @@ def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN4
     """A table cut at the last committed batch, as a DataFrame of a session that knows Delta. Raises UsageError if
     there is no such table."""
     reader = pipeline.reader
-    place = reader.folder_of(name)
+    location = reader.folder_of(name)
     ensure_whole(reader.ledger, [name])
-    if not is_table(place):
+    if not is_table(location):
         return spark.createDataFrame(pa.Table.from_pylist([], reader.table(name).schema))
-    whole = spark.read.format("delta").load(re.sub("^s3://", "s3a://", str(place)))
+    whole = spark.read.format("delta").load(re.sub("^s3://", "s3a://", str(location)))
     return whole.where(f"{batch_column(whole.columns)} <= {reader.ledger.last().committed_through}")

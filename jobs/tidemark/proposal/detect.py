@@ -49,7 +49,7 @@ class Look:
         if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
-        if FORMATS[self.format].by_place:
+        if FORMATS[self.format].by_position:
             return mine == theirs or {len(self.columns)} == {len(other.columns)} == {1}
         return len(mine & theirs) >= least * max(min(len(mine), len(theirs)), 1)
 

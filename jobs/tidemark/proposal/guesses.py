@@ -103,7 +103,7 @@ def _of_files(source: ProposedSource) -> Iterator[Guess]:
 
 
 def _of_lines(taken: RowSample) -> Iterator[Guess]:
-    cells = FORMATS[taken.format].by_place
+    cells = FORMATS[taken.format].by_position
     if cells:
         split, header = _SEPARATORS[taken.options.get("sep", ",")], "a" if "header" in taken.options else "no"
         message = f"lines are values between {split}, with {header} header; lines with another number are no rows"

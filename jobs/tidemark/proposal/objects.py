@@ -35,5 +35,5 @@ def sample_newest(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> 
     newest, pairs = most - most // 4 * 2, most // 4
     last = len(objects) - newest - 2
     starts = [number * last // max(pairs - 1, 1) for number in range(pairs)]
-    chosen = {place for start in starts for place in (start, start + 1)}
-    return [*(objects[place] for place in sorted(chosen)), *objects[-newest:]]
+    chosen = {index for start in starts for index in (start, start + 1)}
+    return [*(objects[index] for index in sorted(chosen)), *objects[-newest:]]

@@ -78,11 +78,11 @@ def sample(kind: str, objects: Sequence[ListedObject], *, documents: bool = Fals
     else:
         texts = [text_lines(item, MOST_BYTES // max(len(chosen), 1)) for item in chosen]
         found.whole = all(whole and len(lines) <= share for lines, whole in texts)
-        if form.by_place:
+        if form.by_position:
             _csv(found, [lines[:share] for lines, _ in texts])
         else:
             _json(found, [lines for lines, _ in texts], share, documents)
-    if not form.by_place:
+    if not form.by_position:
         _hold_names(found)
     return found
 
@@ -149,7 +149,7 @@ def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:
     if null:
         found.options["nullValue"] = null
         found.nulled = sum(null in row for row in rows)
-    names = _header_held(found, header.names) or [f"c{place}" for place in range(1, width + 1)]
+    names = _header_held(found, header.names) or [f"c{nth}" for nth in range(1, width + 1)]
     for name, column in zip(names, columns, strict=True):
         found.values[name] = [None if cell == null else cell for cell in column]
         kind = cell_type(None if cell == null else cell for cell in column)

@@ -95,8 +95,8 @@ def _schema(source: ProposedSource) -> Setting:
     remarks = [f"{name}: {kind.note}." for name, kind in found.types.items() if kind.note]
     remarks += [f"{zone_doubt(each)}." for each in _others(source.times) if each.zoneless]
     remarks += [f"{name} is left out: {why}." for name, why in found.left_out.items()]
-    if FORMATS[found.format].by_place and next(iter(found.types), "") == "c1":
-        remarks.append("Without a header columns go by their places: give them any names.")
+    if FORMATS[found.format].by_position and next(iter(found.types), "") == "c1":
+        remarks.append("Without a header columns go by their positions: give them any names.")
     if found.unread:
         remarks.append(f"{found.unread:,} of the sampled lines are no rows: they would be quarantined.")
     schema = tuple(f"{quoted(name)} {kind.type}" for name, kind in found.types.items())

@@ -56,8 +56,8 @@ def _taken(sources: Sequence[ProposedSource]) -> str:
 
 def _source(source: ProposedSource) -> Iterator[str]:
     yield f"  {source.name}:"
-    for place, setting in enumerate(settings_of(source)):
-        if setting.remarks and place:
+    for index, setting in enumerate(settings_of(source)):
+        if setting.remarks and index:
             yield ""
         yield from _setting(setting)
     yield ""
@@ -83,8 +83,8 @@ def _remark(text: str, indent: str) -> Iterator[str]:
 def _folded(columns: Sequence[str]) -> Iterator[str]:
     """Yield the columns in lines that YAML joins again with single blanks."""
     line = ""
-    for place, column in enumerate(columns):
-        text = column + "," * (place < len(columns) - 1)
+    for index, column in enumerate(columns):
+        text = column + "," * (index < len(columns) - 1)
         if line and len(line) + 1 + len(text) > WIDTH - 6:
             yield f"      {line}"
             line = ""

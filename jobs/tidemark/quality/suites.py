@@ -20,7 +20,7 @@ from tidemark.errors import ConfigError, Problem
 FOLDER = "expectations"
 SHIPPED = ("events", "batches", "watermarks", "digests", "streams")
 """Names of the shipped suites, each for a kind of table."""
-_PLACE = Path(tidemark.__file__).parent / FOLDER
+_SUITES = Path(tidemark.__file__).parent / FOLDER
 _COLUMNS, _COLUMN_LISTS = ("column", "column_A", "column_B"), ("column_list", "column_set")
 _SEVERITIES = ("critical", "warning", "info")
 
@@ -40,7 +40,7 @@ class Suite:
 
 def shipped(name: str) -> Suite:
     """Return the shipped suite for a kind of table."""
-    file = _PLACE / f"{name}.json"
+    file = _SUITES / f"{name}.json"
     return Suite(_content(file), name, file)
 
 
@@ -52,15 +52,15 @@ def of_users(spec: PipelineSpec) -> list[Suite]:
     folder = spec.path.parent / FOLDER
     tables = [f"events/{name}" for name in spec.sources]
     tables += [f"streams/{name}" for name, step in spec.streams.items() if step.published]
-    places = [place / f"{table}.json" for table in tables for place in (folder, folder / spec.name)]
+    allowed = [where / f"{table}.json" for table in tables for where in (folder, folder / spec.name)]
     own = folder / spec.name
-    strangers = sorted(set(own.rglob("*.json")) - set(places)) if own.is_dir() else []
+    strangers = sorted(set(own.rglob("*.json")) - set(allowed)) if own.is_dir() else []
     if strangers:
         message = (
             f"is about no table of pipeline {spec.name}: there are {', '.join(f'{each}.json' for each in tables)}"
         )
         raise ConfigError([Problem(str(file), "", message) for file in strangers])
-    found = [file for file in places if file.is_file()]
+    found = [file for file in allowed if file.is_file()]
     return [Suite(_content(file), f"{file.parent.name}/{file.stem}", file) for file in found]
 
 

@@ -54,9 +54,9 @@ def changed_windows(rows: Dataset, values: Collection[str]) -> list[ChangedWindo
     names = [name for name in rows.schema.names if name not in _HIDDEN]
     keys, shown = [name for name in names if name not in values], [name for name in names if name in values]
     sides = [
-        f"first({_quoted(name)}) FILTER (WHERE _difference = '{side}') AS {_quoted(f'{side}_{place}')}"
+        f"first({_quoted(name)}) FILTER (WHERE _difference = '{side}') AS {_quoted(f'{side}_{index}')}"
         for side in _SIDES
-        for place, name in enumerate(shown)
+        for index, name in enumerate(shown)
     ]
     there = [f"count(*) FILTER (WHERE _difference = '{side}') > 0 AS there_{side}" for side in _SIDES]
     columns = ", ".join(["_window_start", "_window_end", *map(_quoted, keys)])
@@ -83,7 +83,7 @@ def _values(row: Row, shown: Sequence[str], side: str) -> Row | None:
     """Values of a window on one side, by name; None if it is not there."""
     if not row[f"there_{side}"]:
         return None
-    return {name: row[f"{side}_{place}"] for place, name in enumerate(shown)}
+    return {name: row[f"{side}_{index}"] for index, name in enumerate(shown)}
 
 
 def _fate(row: Row, side: str) -> FateSide | None:
@@ -102,7 +102,7 @@ def _asked(dataset: Dataset, columns: Sequence[str], text: str, where: pc.Expres
         answer: Any = connection.sql(text).to_arrow_table()
     names = answer.schema.names
     return [
-        {name: plain(answer.column(place)[number]) for place, name in enumerate(names)}
+        {name: plain(answer.column(index)[number]) for index, name in enumerate(names)}
         for number in range(answer.num_rows)
     ]
 

@@ -132,8 +132,8 @@ def _written(schema: pa.Schema, column: str, *, text: bool) -> str:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, query: str, target: Path, options: str) -> int:
-    with written_whole(target) as place:
-        quoted = str(place).replace("'", "''")
+    with written_whole(target) as partial:
+        quoted = str(partial).replace("'", "''")
         rows = single(connection, f"COPY ({query}) TO '{quoted}' ({options}, USE_TMP_FILE false)")
     return rows or 0
 

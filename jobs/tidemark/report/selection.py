@@ -20,7 +20,7 @@ NEWEST_FIRST = "_arrival_time DESC NULLS LAST, _batch_id DESC, source, _partitio
 WINDOW_COLUMNS = ("start of window", "end of window")
 """Columns for the window of a dead letter beside its row; no column of an events table has these names."""
 
-_PLACE = ("_partition", "_offset")
+_KEY = ("_partition", "_offset")
 
 
 _REQUIREMENT = re.compile(rf"{re.escape(REQUIREMENT)}[A-Za-z0-9_]+")
@@ -103,7 +103,7 @@ def _lettered(
     low = connection.execute(f"SELECT min(_offset), max(_offset) FROM {name}_range").fetchall()[0]  # noqa: S608
     held = pc.scalar(False) if low[0] is None else (pc.field("_offset") >= low[0]) & (pc.field("_offset") <= low[1])
     connection.register(name, stream(chosen.events, narrow, both(where.condition(), held)))
-    connection.register(f"{name}_letters", stream(letters, [*_PLACE, "_window_start", "_window_end"], None))
+    connection.register(f"{name}_letters", stream(letters, [*_KEY, "_window_start", "_window_end"], None))
     windows = f'l._window_start AS "{WINDOW_COLUMNS[0]}", l._window_end AS "{WINDOW_COLUMNS[1]}"'
     joined = f"{name} r JOIN {name}_letters l ON r._partition = l._partition AND r._offset = l._offset"
     return f"(SELECT r.*, {windows} FROM {joined})"  # noqa: S608

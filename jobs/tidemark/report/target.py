@@ -19,9 +19,9 @@ def written_whole(target: Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    place = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        yield place
-        place.replace(target)
+        yield partial
+        partial.replace(target)
     finally:
-        place.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)

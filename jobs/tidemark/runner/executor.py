@@ -112,14 +112,14 @@ class Before:
 
 @dataclass
 class Run:
-    """One run of a pipeline, or the rest of one that crashed. `place` gives a planned object its present path;
+    """One run of a pipeline, or the rest of one that crashed. `locate` gives a planned object its present path;
     `checkpoint` is called with the name of each step that a crash may follow."""
 
     spec: PipelineSpec
     ledger: Ledger
     engine: Callable[[], JudgingEngine]
     outputs: Callable[[PipelineSpec, Mapping[str, Any]], Writing]
-    place: Callable[[LandedObject], LandedObject]
+    locate: Callable[[LandedObject], LandedObject]
     checkpoint: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     audit: Audit
@@ -140,7 +140,7 @@ class Run:
             for record in records:
                 self.progress("judge", record.batch_id - first, count)
                 started = time.perf_counter()
-                objects = tuple(self.place(item) for item in self.ledger.objects_of(record))
+                objects = tuple(self.locate(item) for item in self.ledger.objects_of(record))
                 noticed = self.ledger.noticed(record)
                 outcomes = self._judge(record, objects, states, before, recovering)
                 result = advance(self.rules, states, before.combined, outcomes, step_of(record, brought))
@@ -193,8 +193,8 @@ class Run:
         batch_id = record.batch_id
         content = [finding for outcome in outcomes.values() for finding in outcome.content]
         findings = [*noticed.findings, *content, *result.findings]
-        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
-        final = [settled.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
+        known = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [known.get((item.source, item.uri), item) for item in objects] + list(noticed.reported)
         changed = changed_states(states, result.states, batch_id)
         recorded = self.ledger.record(batch_id, changed, findings, () if record.ends_run else final)
         digests = [digest for outcome in outcomes.values() for digest in outcome.digests] + recorded

@@ -57,7 +57,7 @@ class SparkTables(Protocol):
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Maintenance:
     """Maintenance of one pipeline. `tables` starts a JVM; it is None if no JVM runs and none may be started."""
 
     spec: PipelineSpec

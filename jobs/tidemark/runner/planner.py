@@ -24,7 +24,7 @@ from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.quality.suite_checks import check_suites
 from tidemark.runner.recorded import key_of
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 AUTO_BYTES_A_CORE = 256 << 20
 AUTO_FILES = 10_000
@@ -148,7 +148,7 @@ class Planning:
             for batch in plan.batches
         ]
 
-    def place(self, item: LandedObject) -> LandedObject:
+    def locate(self, item: LandedObject) -> LandedObject:
         """A recorded object with its present path, or with the reason why its name cannot be read."""
         log = self._logs.get(item.source)
         return item if log is None else replace(item, path=log.path(item.uri), refusal=log.refusal(item.uri))
@@ -158,7 +158,7 @@ class Planning:
         return {name: log_of(source) for name, source in self.spec.sources.items()}
 
 
-def judged_under(spec: PipelineSpec, root: Place) -> dict[str, str]:
+def judged_under(spec: PipelineSpec, root: Location) -> dict[str, str]:
     """The configuration and engine that a batch records. Values from the environment are recorded as references, with
     hashes under the key of the pipeline at `root`."""
     from tidemark.spark.session import settings

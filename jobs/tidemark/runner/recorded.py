@@ -13,14 +13,14 @@ from tidemark.config.files.yaml import key_text
 from tidemark.config.models.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES
 from tidemark.config.secrets import ENVIRONMENT, KeyPath, Taken, differs, opened, referred
 from tidemark.errors import ConfigError, Problem
-from tidemark.storage import Place, read_if_there, write_once
+from tidemark.storage import Location, read_if_there, write_once
 
 KEY_FILE = "environment.key"
 """The file beside a pipeline's versions with the key of its hashes: random, and readable by its owner alone."""
 _HINT = "give this process the value that it had; with another one, `tidemark backfill` builds a version"
 
 
-def key_of(root: Place, *, make: bool = False) -> bytes:
+def key_of(root: Location, *, make: bool = False) -> bytes:
     """The key of a pipeline's hashes; empty if there is none and `make` is false."""
     found = read_if_there(root / KEY_FILE)
     if found is None and make:
@@ -29,7 +29,7 @@ def key_of(root: Place, *, make: bool = False) -> bytes:
     return found or b""
 
 
-def content_of(configuration: str | None, now: PipelineSpec, root: Place) -> dict[str, Any]:
+def content_of(configuration: str | None, now: PipelineSpec, root: Location) -> dict[str, Any]:
     """A recorded configuration, to compare with today's. A reference is kept where the environment now holds another
     value."""
     content: dict[str, Any] = json.loads(configuration or "{}")
@@ -38,7 +38,7 @@ def content_of(configuration: str | None, now: PipelineSpec, root: Place) -> dic
     return opened(content, {name: environ[name] for name in _names(content) if name not in others})
 
 
-def spec_of(configuration: str, now: PipelineSpec, root: Place) -> PipelineSpec:
+def spec_of(configuration: str, now: PipelineSpec, root: Location) -> PipelineSpec:
     """A recorded configuration, to be followed again. Raises ConfigError if a result depends on a variable that is
     not set or that now holds another value."""
     content: dict[str, Any] = json.loads(configuration)
@@ -67,7 +67,7 @@ def _names(content: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Place) -> dict[str, str]:
+def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Location) -> dict[str, str]:
     """Variables that do not hold their recorded value, each with what is wrong. If the key of a hash is lost, its
     variable counts as unchanged."""
     hashes = _names(content)

@@ -41,7 +41,7 @@ def key_of(rows: DataFrame, by: tuple[str, ...]) -> Column:
     """The 16 bytes of a row's key; null if a value of the key is null, or cannot be computed."""
     found = [value_of(rows, text, "deduplicate.by") for text in by]
     values = [alike(kind, fit(kind, value)) for value, kind in found]
-    fields = [StructField(f"{place:04}", kind) for place, (_, kind) in enumerate(found)]
+    fields = [StructField(f"{index:04}", kind) for index, (_, kind) in enumerate(found)]
     row = F.struct(*[value.alias(field.name) for value, field in zip(values, fields, strict=True)])
     whole = F.lit(True)
     for value in values:

@@ -126,7 +126,7 @@ class AdvisedRows:
 
     def _rows(self, *more: str) -> DataFrame:
         """All rows; those that no tolerance judges, quarantined ones and duplicates, have no event time."""
-        events = self.engine.spark.read.format("delta").load(self.engine.place(f"events/{self.source.name}"))
+        events = self.engine.spark.read.format("delta").load(self.engine.location(f"events/{self.source.name}"))
         sound = F.col("_disposition") != Fate.QUARANTINED.value
         sound &= ~F.array_contains("_reasons", Reason.DUPLICATE.value)
         return events.where(F.col("_batch_id") <= self.through).select(

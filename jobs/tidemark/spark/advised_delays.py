@@ -27,7 +27,7 @@ _BEHIND, _ALWAYS, _SOUND = "__tidemark_behind", "__tidemark_always", "__tidemark
 
 def rows_behind(engine: Engine, source: SourceSpec, through: int, rungs: Sequence[int]) -> dict[str, RowsBehind]:
     """By partition, the rows of batches up to `through` by how many `rungs` of delay they were behind."""
-    events = engine.spark.read.format("delta").load(engine.place(f"events/{source.name}"))
+    events = engine.spark.read.format("delta").load(engine.location(f"events/{source.name}"))
     rows = _compared(events.where(F.col("_batch_id") <= through), source)
     beyond = F.when(F.col(_SOUND), range_of(F.col(_BEHIND), [rung + 1 for rung in rungs]))
     always = F.coalesce(F.col(_SOUND) & F.col(_ALWAYS), F.lit(False))

@@ -21,7 +21,7 @@ from tidemark.spark.judge import seen
 from tidemark.spark.judge.events import PARTITION_COLUMN
 from tidemark.spark.punctuation import lifetimes
 from tidemark.spark.tables.delta import exists
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _WIDE_BY_DEFAULT = ("spark.sql.shuffle.partitions", "spark.sql.sources.parallelPartitionDiscovery.parallelism")
 """Settings for the number of tasks that look for files: Delta would take 10,000 for each table."""
@@ -32,7 +32,7 @@ class TableMaintenance:
     """Compacts and deletes under `root`, the folder of one version. Called only after a commit."""
 
     spark: SparkSession
-    root: Place
+    root: Location
 
     def merge(
         self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
@@ -46,9 +46,9 @@ class TableMaintenance:
             for table, column in _by_day(name):
                 self._merge_days(table, column, since)
         for output in outputs:
-            place = str(self.root / output)
-            if exists(place):
-                DeltaTable.forPath(self.spark, place).optimize().executeCompaction()
+            location = str(self.root / output)
+            if exists(location):
+                DeltaTable.forPath(self.spark, location).optimize().executeCompaction()
         self._forget(floors)
         return time.monotonic() - begun
 
@@ -63,10 +63,10 @@ class TableMaintenance:
 
     def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
         """Rewrite the keys of a source without those that no later row can repeat."""
-        place = str(self.root / seen.table_of(source.name))
-        if exists(place):
-            rows = self.spark.read.format("delta").load(place)
-            seen.replace_all(seen.kept(rows, source, states), place, 0)
+        location = str(self.root / seen.table_of(source.name))
+        if exists(location):
+            rows = self.spark.read.format("delta").load(location)
+            seen.replace_all(seen.kept(rows, source, states), location, 0)
 
     def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
         """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
@@ -78,27 +78,27 @@ class TableMaintenance:
             if name in needed and bound is None:
                 continue
             for table, column in _by_day(name):
-                place, old = str(self.root / table), F.col(column) < day
+                location, old = str(self.root / table), F.col(column) < day
                 if bound is not None:
                     end = F.unix_micros(F.coalesce("_end_time", "_system_timestamp"))
                     old &= end.isNull() | (end < bound)
-                if exists(place):
-                    DeltaTable.forPath(self.spark, place).delete(old)
+                if exists(location):
+                    DeltaTable.forPath(self.spark, location).delete(old)
 
     def retain_letters(self, tables: Iterable[str], first: int) -> None:
         """Delete the dead letters of batches before `first`."""
         for table in tables:
-            place = str(self.root / table)
-            if exists(place):
-                DeltaTable.forPath(self.spark, place).delete(F.col("_batch_id") < first)
+            location = str(self.root / table)
+            if exists(location):
+                DeltaTable.forPath(self.spark, location).delete(F.col("_batch_id") < first)
 
     def vacuum(self, tables: Iterable[str], hours: int) -> int:
         """Delete files that their table has not needed for so many hours. Returns the number of tables that were
         looked at."""
-        there = [place for table in tables if exists(place := str(self.root / table))]
+        there = [location for table in tables if exists(location := str(self.root / table))]
         self._narrow()
-        for place in there:
-            DeltaTable.forPath(self.spark, place).vacuum(hours)
+        for location in there:
+            DeltaTable.forPath(self.spark, location).vacuum(hours)
         return len(there)
 
     def _narrow(self) -> None:
@@ -106,17 +106,19 @@ class TableMaintenance:
             self.spark.conf.set(key, str(4 * self.spark.sparkContext.defaultParallelism))
 
     def _merge_days(self, table: str, column: str, since: int) -> None:
-        place = str(self.root / table)
-        if exists(place):
-            days = DeltaTable.forPath(self.spark, place).optimize().where(f"{column} >= '{format_time(since)[:10]}'")
+        location = str(self.root / table)
+        if exists(location):
+            days = (
+                DeltaTable.forPath(self.spark, location).optimize().where(f"{column} >= '{format_time(since)[:10]}'")
+            )
             days.executeCompaction()
 
     def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
         """Rewrite the substreams without superseded rows and without those at or below their floor."""
-        place = str(self.root / "substreams")
-        if not exists(place):
+        location = str(self.root / "substreams")
+        if not exists(location):
             return
-        rows = self.spark.read.format("delta").load(place)
+        rows = self.spark.read.format("delta").load(location)
         newest = Window.partitionBy("source", "partition", "substream").orderBy(
             F.desc("watermark"), F.desc("batch_id")
         )
@@ -128,7 +130,7 @@ class TableMaintenance:
             .where((F.col("rank") == 1) & (F.col("floor").isNull() | (F.unix_micros("watermark") > F.col("floor"))))
             .select(*rows.columns)
         )
-        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(place)
+        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(location)
 
 
 def _by_day(source: str) -> list[tuple[str, str]]:

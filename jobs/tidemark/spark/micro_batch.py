@@ -32,5 +32,5 @@ class MicroBatch:
 
     @property
     def uris(self) -> list[str]:
-        """URIs of the objects: their places are the numbers that rows have of their objects."""
+        """URIs of the objects: their positions are the numbers that rows have of their objects."""
         return [item.uri for item in self.objects]

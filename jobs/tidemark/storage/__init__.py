@@ -1,4 +1,4 @@
-"""Locations of a pipeline's tables and objects: a folder, which is a `Path`, or an S3 prefix, an `S3Place`.
+"""Locations of a pipeline's tables and objects: a folder, which is a `Path`, or an S3 prefix, an `S3Location`.
 
 Both join with `/`, have a `name`, and convert to text: a path, or `s3://bucket/key`. Only this package distinguishes
 between the two.
@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from deltalake import DeltaTable
 
-from tidemark.config.address import S3Place, is_s3
+from tidemark.config.address import S3Location, is_s3
 from tidemark.storage import arrow, s3
 from tidemark.storage.sync import sync_file, sync_folder
 
@@ -26,112 +26,112 @@ if TYPE_CHECKING:
 arrow.load()
 T = TypeVar("T")
 U = TypeVar("U")
-Place: TypeAlias = Path | S3Place
+Location: TypeAlias = Path | S3Location
 LOG = "_delta_log"
 """The folder of a Delta table's log."""
 
 
-def place_of(text: str) -> Place:
+def location_of(text: str) -> Location:
     """The location that a text names: s3://bucket/key, or a path."""
-    return S3Place(text) if is_s3(text) else Path(text)
+    return S3Location(text) if is_s3(text) else Path(text)
 
 
-def make(place: Place) -> None:
+def make(location: Location) -> None:
     """Make the folder of a table; does nothing on S3, which has no folders."""
-    if isinstance(place, Path):
-        place.mkdir(parents=True, exist_ok=True)
+    if isinstance(location, Path):
+        location.mkdir(parents=True, exist_ok=True)
 
 
-def storage_options(place: Place | str) -> dict[str, str] | None:
+def storage_options(location: Location | str) -> dict[str, str] | None:
     """Options that delta-rs needs to reach a table on S3; None for a folder. It finds credentials itself, where boto3
     finds them."""
-    return s3.delta_options() if is_s3(str(place)) else None
+    return s3.delta_options() if is_s3(str(location)) else None
 
 
-def is_table(place: Place | str) -> bool:
+def is_table(location: Location | str) -> bool:
     """True if there is a Delta table; a log without a commit, which a crash left, does not count."""
-    found = place_of(place) if isinstance(place, str) else place
-    if isinstance(found, S3Place):
+    found = location_of(location) if isinstance(location, str) else location
+    if isinstance(found, S3Location):
         return s3.has_commit(found)
     return found.is_dir() and DeltaTable.is_deltatable(str(found))
 
 
-def reachable(place: Place) -> bool:
+def reachable(location: Location) -> bool:
     """True if a table may be opened. On S3 a missing table is noticed here, which is faster than delta-rs and gives
     the reason."""
-    return isinstance(place, Path) or s3.has_commit(place)
+    return isinstance(location, Path) or s3.has_commit(location)
 
 
-def delta_table(place: Place | str) -> DeltaTable:
+def delta_table(location: Location | str) -> DeltaTable:
     """Open the Delta table at a location. Raises TableNotFoundError if there is none."""
-    return DeltaTable(str(place), storage_options=storage_options(place))
+    return DeltaTable(str(location), storage_options=storage_options(location))
 
 
-def dataset_of(place: Place, table: DeltaTable | None = None) -> Dataset:
+def dataset_of(location: Location, table: DeltaTable | None = None) -> Dataset:
     """Open the newest state of the Delta table at a location, or the state in which it has been opened as `table`.
 
     A folder's file system is Arrow's own: one written in Python is called by Arrow's threads while Python ends, which
     aborts it (status 134; seen at four of ten scripts that read a table to their end, Arrow 26, Python 3.11)."""
     from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-    own = SubTreeFileSystem(str(place.resolve()), LocalFileSystem()) if isinstance(place, Path) else None
-    return (table or delta_table(place)).to_pyarrow_dataset(filesystem=own)
+    own = SubTreeFileSystem(str(location.resolve()), LocalFileSystem()) if isinstance(location, Path) else None
+    return (table or delta_table(location)).to_pyarrow_dataset(filesystem=own)
 
 
-def read_bytes(place: Place) -> bytes:
+def read_bytes(location: Location) -> bytes:
     """Read a whole file or object."""
-    return s3.read(place) if isinstance(place, S3Place) else place.read_bytes()
+    return s3.read(location) if isinstance(location, S3Location) else location.read_bytes()
 
 
-def read_if_there(place: Place) -> bytes | None:
+def read_if_there(location: Location) -> bytes | None:
     """Read a whole file or object; None if there is none."""
-    if isinstance(place, S3Place):
-        found = s3.read_stamped(place)
+    if isinstance(location, S3Location):
+        found = s3.read_stamped(location)
         return None if found is None else found.content
-    return place.read_bytes() if place.is_file() else None
+    return location.read_bytes() if location.is_file() else None
 
 
-def write_bytes(place: Place, content: bytes, lasting: bool = False) -> None:
+def write_bytes(location: Location, content: bytes, lasting: bool = False) -> None:
     """Write a file or object, which appears whole or not at all; a `lasting` one is on the disk then."""
-    if isinstance(place, S3Place):
-        s3.put(place, content)
+    if isinstance(location, S3Location):
+        s3.put(location, content)
         return
-    partial = place.with_name(f"{place.name}.partial")
+    partial = location.with_name(f"{location.name}.partial")
     partial.write_bytes(content)
     if lasting:
         sync_file(partial)
-    partial.replace(place)
+    partial.replace(location)
     if lasting:
-        sync_folder(place.parent)
+        sync_folder(location.parent)
 
 
-def write_once(place: Place, content: bytes) -> None:
+def write_once(location: Location, content: bytes) -> None:
     """Write a file or object that only its owner may read, unless it exists already. A file is synced to the disk."""
-    if isinstance(place, S3Place):
-        s3.put_if(place, content, None)
+    if isinstance(location, S3Location):
+        s3.put_if(location, content, None)
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.") as partial:  # created with mode 0600
+    location.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=location.parent, prefix=f"{location.name}.") as partial:  # created with mode 0600
         partial.write(content)
         partial.flush()
         sync_file(Path(partial.name))
         with suppress(FileExistsError):
-            os.link(partial.name, place)
-    sync_folder(place.parent)
+            os.link(partial.name, location)
+    sync_folder(location.parent)
 
 
-def remove(place: Place) -> None:
+def remove(location: Location) -> None:
     """Delete a file or object, if it exists."""
-    if isinstance(place, S3Place):
-        s3.delete(place)
+    if isinstance(location, S3Location):
+        s3.delete(location)
     else:
-        place.unlink(missing_ok=True)
+        location.unlink(missing_ok=True)
 
 
 def open_file(text: str, known: tuple[int, str] | None = None) -> IO[bytes]:
     """Open a file or object for reading from any position. If its size and tag are `known`, its content is the one
     that had these, or reading fails."""
-    return io.BufferedReader(s3.Ranged(S3Place(text), known), s3.PIECE) if is_s3(text) else Path(text).open("rb")
+    return io.BufferedReader(s3.Ranged(S3Location(text), known), s3.PIECE) if is_s3(text) else Path(text).open("rb")
 
 
 def seen(text: str, known: tuple[int, str] | None = None) -> str | IO[bytes]:
@@ -142,7 +142,7 @@ def seen(text: str, known: tuple[int, str] | None = None) -> str | IO[bytes]:
 def tag_of(text: str) -> str | None:
     """Tag of the content of a file or object, which changes with the content; None if there is no file or object."""
     if is_s3(text):
-        return s3.tag_of(S3Place(text))
+        return s3.tag_of(S3Location(text))
     try:
         found = Path(text).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -152,7 +152,7 @@ def tag_of(text: str) -> str | None:
 
 def tags_of(texts: list[str]) -> list[str | None]:
     """Tags of many files, or of many objects of one bucket, in order."""
-    return s3.tags_of(list(map(S3Place, texts))) if any(map(is_s3, texts)) else list(map(tag_of, texts))
+    return s3.tags_of(list(map(S3Location, texts))) if any(map(is_s3, texts)) else list(map(tag_of, texts))
 
 
 def at_once(ask: Callable[[T], U], of: Iterable[T], *, s3_too: bool) -> list[U]:

@@ -37,9 +37,9 @@ def damaged(table: str, file: str) -> TidemarkError:
     return TidemarkError(f"a file of the table {table} is missing or damaged: {file}", hint=_HINT)
 
 
-def unreadable_log(place: object, error: BaseException) -> TidemarkError:
+def unreadable_log(location: object, error: BaseException) -> TidemarkError:
     """The error that names a table whose log cannot be read."""
-    named = re.search(r"/v\d+/(.+)$", str(place))
-    table = named[1] if named else str(place).rpartition("/")[2]
+    named = re.search(r"/v\d+/(.+)$", str(location))
+    table = named[1] if named else str(location).rpartition("/")[2]
     message = f"the log of the table {table} cannot be read: {first_line(error)}"
-    return TidemarkError(message, where=str(place), hint=_HINT)
+    return TidemarkError(message, where=str(location), hint=_HINT)

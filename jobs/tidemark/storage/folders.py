@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tidemark.config.address import S3Place
-from tidemark.storage import Place, at_once, s3
+from tidemark.config.address import S3Location
+from tidemark.storage import Location, at_once, s3
 from tidemark.storage.sync import sync_folder
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
@@ -19,35 +19,35 @@ file."""
 _NO_SYMBOLIC_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}
 
 
-def files_below(place: Place) -> Iterator[str]:
+def files_below(location: Location) -> Iterator[str]:
     """Paths of all files or objects below a location, relative to it, in no order; none if it does not exist."""
-    if isinstance(place, S3Place):
-        yield from (found.key.removeprefix(place.prefix) for found in s3.listed(place))
+    if isinstance(location, S3Location):
+        yield from (found.key.removeprefix(location.prefix) for found in s3.listed(location))
         return
-    for folder, _, names in os.walk(place):
-        yield from (str((Path(folder) / name).relative_to(place)) for name in names)
+    for folder, _, names in os.walk(location):
+        yield from (str((Path(folder) / name).relative_to(location)) for name in names)
 
 
-def tables_below(place: Place) -> list[str]:
+def tables_below(location: Location) -> list[str]:
     """Delta tables below a location, by their paths relative to it."""
-    found = (path.partition("/_delta_log/") for path in files_below(place))
+    found = (path.partition("/_delta_log/") for path in files_below(location))
     return sorted({table for table, log, _ in found if log})
 
 
-def share(source: Place, target: Place, paths: Iterable[str]) -> None:
+def share(source: Location, target: Location, paths: Iterable[str]) -> None:
     """Share files of one location with another, at equal relative paths: as hard links, which take no space and
     outlive the removal of either; as copies where links are impossible. Existing files are kept."""
     wanted = list(paths)
     if isinstance(target, Path):
         for folder in {(target / path).parent for path in wanted}:
             folder.mkdir(parents=True, exist_ok=True)
-    at_once(lambda path: _share(source / path, target / path), wanted, s3_too=isinstance(source, S3Place))
+    at_once(lambda path: _share(source / path, target / path), wanted, s3_too=isinstance(source, S3Location))
 
 
-def link(place: Path, target: str) -> None:
+def link(location: Path, target: str) -> None:
     """Make a symbolic link, in one step also where there is one already. Does nothing if the file system has no
     links."""
-    fresh = place.with_name(f"{place.name}.partial")
+    fresh = location.with_name(f"{location.name}.partial")
     fresh.unlink(missing_ok=True)
     try:
         fresh.symlink_to(target)
@@ -55,21 +55,21 @@ def link(place: Path, target: str) -> None:
         if error.errno not in _NO_SYMBOLIC_LINKS:
             raise
         return
-    fresh.replace(place)
-    sync_folder(place.parent)
+    fresh.replace(location)
+    sync_folder(location.parent)
 
 
-def remove_tree(place: Place) -> None:
+def remove_tree(location: Location) -> None:
     """Delete everything below a location, and its folder, if it exists."""
-    if isinstance(place, S3Place):
-        at_once(lambda path: s3.delete(place / path), list(files_below(place)), s3_too=True)
-    elif place.is_dir():
-        shutil.rmtree(place)
+    if isinstance(location, S3Location):
+        at_once(lambda path: s3.delete(location / path), list(files_below(location)), s3_too=True)
+    elif location.is_dir():
+        shutil.rmtree(location)
 
 
-def move(source: Place, target: Place) -> None:
+def move(source: Location, target: Location) -> None:
     """Move a file to another path."""
-    if isinstance(source, S3Place) and isinstance(target, S3Place):
+    if isinstance(source, S3Location) and isinstance(target, S3Location):
         s3.copy(source, target)
         s3.delete(source)
         return
@@ -77,15 +77,15 @@ def move(source: Place, target: Place) -> None:
     Path(str(source)).replace(Path(str(target)))
 
 
-def move_tree(source: Place, target: Place) -> None:
+def move_tree(source: Location, target: Location) -> None:
     """Move everything below a location to another location."""
     for path in list(files_below(source)):
         move(source / path, target / path)
     remove_tree(source)
 
 
-def _share(source: Place, target: Place) -> None:
-    if isinstance(source, S3Place) and isinstance(target, S3Place):
+def _share(source: Location, target: Location) -> None:
+    if isinstance(source, S3Location) and isinstance(target, S3Location):
         s3.copy(source, target)
         return
     try:

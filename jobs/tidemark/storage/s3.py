@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.storage.s3_errors import ABSENT, CHANGED, translate_failures
 
 T = TypeVar("T")
@@ -90,11 +90,11 @@ def _of_a_profile() -> dict[str, str]:
     return {f"AWS_{name}": value for name, value in known.items() if value}
 
 
-def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
+def listed(location: S3Location, below: str = "", after: str = "") -> Iterator[Found]:
     """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
     `after` a key."""
-    given: dict[str, Any] = {"Bucket": place.bucket, "Prefix": place.prefix + below, "StartAfter": after}
-    with translate_failures(place):
+    given: dict[str, Any] = {"Bucket": location.bucket, "Prefix": location.prefix + below, "StartAfter": after}
+    with translate_failures(location):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
             for item in page.get("Contents", ()):
                 moment = item["LastModified"]
@@ -102,18 +102,18 @@ def listed(place: S3Place, below: str = "", after: str = "") -> Iterator[Found]:
                 yield Found(item["Key"], item["Size"], micros, item["ETag"].strip('"'))
 
 
-def has_commit(place: S3Place) -> bool:
+def has_commit(location: S3Location) -> bool:
     """True if there is a Delta log with a commit, from one page of its listing."""
-    given = {"Bucket": place.bucket, "Prefix": f"{place.prefix}_delta_log/", "MaxKeys": 100}
-    with translate_failures(place):
+    given = {"Bucket": location.bucket, "Prefix": f"{location.prefix}_delta_log/", "MaxKeys": 100}
+    with translate_failures(location):
         found = _client().list_objects_v2(**given).get("Contents", ())
         return any(_COMMIT.fullmatch(item["Key"].rpartition("/")[2]) for item in found)
 
 
-def read(place: S3Place) -> bytes:
+def read(location: S3Location) -> bytes:
     """Read a whole object."""
-    with translate_failures(place):
-        return bytes(_client().get_object(Bucket=place.bucket, Key=place.key)["Body"].read())
+    with translate_failures(location):
+        return bytes(_client().get_object(Bucket=location.bucket, Key=location.key)["Body"].read())
 
 
 class Stamped(NamedTuple):
@@ -124,69 +124,69 @@ class Stamped(NamedTuple):
     age: float
 
 
-def read_stamped(place: S3Place) -> Stamped | None:
+def read_stamped(location: S3Location) -> Stamped | None:
     """Read a small object with its tag and age; None if there is none."""
     from email.utils import parsedate_to_datetime
 
-    with translate_failures(place, ABSENT):
-        answer = _client().get_object(Bucket=place.bucket, Key=place.key)
+    with translate_failures(location, ABSENT):
+        answer = _client().get_object(Bucket=location.bucket, Key=location.key)
         now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
         return Stamped(answer["Body"].read(), answer["ETag"], (now - answer["LastModified"]).total_seconds())
     return None
 
 
-def put_if(place: S3Place, content: bytes, tag: str | None) -> str | None:
+def put_if(location: S3Location, content: bytes, tag: str | None) -> str | None:
     """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
     hold."""
     condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": tag}
-    with translate_failures(place, CHANGED):
-        answer = _client().put_object(Bucket=place.bucket, Key=place.key, Body=content, **condition)
+    with translate_failures(location, CHANGED):
+        answer = _client().put_object(Bucket=location.bucket, Key=location.key, Body=content, **condition)
         return str(answer["ETag"])
     return None
 
 
-def put(place: S3Place, content: bytes) -> None:
+def put(location: S3Location, content: bytes) -> None:
     """Write an object, replacing any earlier one."""
-    with translate_failures(place):
-        _client().put_object(Bucket=place.bucket, Key=place.key, Body=content)
+    with translate_failures(location):
+        _client().put_object(Bucket=location.bucket, Key=location.key, Body=content)
 
 
-def copy(source: S3Place, target: S3Place) -> None:
+def copy(source: S3Location, target: S3Location) -> None:
     """Copy an object within the service."""
     with translate_failures(source):
         wanted = {"Bucket": source.bucket, "Key": source.key}
         _client().copy(wanted, target.bucket, target.key)
 
 
-def delete(place: S3Place) -> None:
+def delete(location: S3Location) -> None:
     """Delete an object, if it exists."""
-    with translate_failures(place):
-        _client().delete_object(Bucket=place.bucket, Key=place.key)
+    with translate_failures(location):
+        _client().delete_object(Bucket=location.bucket, Key=location.key)
 
 
-def tag_of(place: S3Place) -> str | None:
+def tag_of(location: S3Location) -> str | None:
     """The object's ETag; None if there is no object."""
-    with translate_failures(place, ABSENT):
-        return str(_client().head_object(Bucket=place.bucket, Key=place.key)["ETag"]).strip('"')
+    with translate_failures(location, ABSENT):
+        return str(_client().head_object(Bucket=location.bucket, Key=location.key)["ETag"]).strip('"')
     return None
 
 
-def tags_of(places: Sequence[S3Place]) -> list[str | None]:
+def tags_of(locations: Sequence[S3Location]) -> list[str | None]:
     """ETags of objects of one bucket, None if there is no object. Lists their common prefix as far as that costs less
     than a request for each; asks one by one for the rest."""
-    keys = sorted({place.key for place in places})
+    keys = sorted({location.key for location in locations})
     found: dict[str, str | None] = {}
     if len(keys) >= FEWEST:
         common = os.path.commonprefix(keys)  # noqa: RUF071 # a prefix of characters, not of path parts
-        shown, wanted = listed(S3Place(f"s3://{places[0].bucket}"), common, keys[0][:-1]), set(keys)
+        shown, wanted = listed(S3Location(f"s3://{locations[0].bucket}"), common, keys[0][:-1]), set(keys)
         for item in islice(shown, len(keys) // FEWEST * PAGE):
             if item.key in wanted:
                 found[item.key] = item.tag
             if item.key >= keys[-1]:
                 break
-    left = [place for place in places if place.key not in found]
-    found |= zip((place.key for place in left), at_once(tag_of, left), strict=True)
-    return [found[place.key] for place in places]
+    left = [location for location in locations if location.key not in found]
+    found |= zip((location.key for location in left), at_once(tag_of, left), strict=True)
+    return [found[location.key] for location in locations]
 
 
 def at_once(ask: Callable[[T], U], of: list[T]) -> list[U]:
@@ -199,14 +199,14 @@ class Ranged(io.RawIOBase):
     """An object that is read piece by piece. All pieces are of one content: the content at the time of opening, or
     the one whose size and tag are `known`."""
 
-    def __init__(self, place: S3Place, known: tuple[int, str] | None = None) -> None:
+    def __init__(self, location: S3Location, known: tuple[int, str] | None = None) -> None:
         super().__init__()
-        self._place, self._at = place, 0
+        self._location, self._at = location, 0
         if known is not None:
             self._size, self._tag = known[0], f'"{known[1]}"'
             return
-        with translate_failures(place):
-            found = _client().head_object(Bucket=place.bucket, Key=place.key)
+        with translate_failures(location):
+            found = _client().head_object(Bucket=location.bucket, Key=location.key)
         self._size, self._tag = int(found["ContentLength"]), found["ETag"]
 
     def readable(self) -> bool:
@@ -236,8 +236,8 @@ class Ranged(io.RawIOBase):
         last = min(self._at + len(buffer), self._size) - 1
         if last < self._at:
             return 0
-        given = {"Bucket": self._place.bucket, "Key": self._place.key, "IfMatch": self._tag}
-        with translate_failures(self._place):
+        given = {"Bucket": self._location.bucket, "Key": self._location.key, "IfMatch": self._tag}
+        with translate_failures(self._location):
             found = _client().get_object(Range=f"bytes={self._at}-{last}", **given)["Body"].read()
         buffer[: len(found)] = found
         self._at += len(found)

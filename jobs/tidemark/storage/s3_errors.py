@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 from tidemark.config.secrets import hidden
 from tidemark.errors import ConfigError, TidemarkError, missing_parts_named
 from tidemark.storage.damaged_files import damage_of
@@ -96,7 +96,7 @@ _OF_S3 = re.compile(r"s3a?://([a-z0-9][a-z0-9.-]*)|Generic S3 error|hadoop\.fs\.
 
 
 @contextmanager
-def translate_failures(place: S3Place, expected: Collection[str] = ()) -> Iterator[None]:
+def translate_failures(location: S3Location, expected: Collection[str] = ()) -> Iterator[None]:
     """Turn failures of boto3 in the block into errors for people; a failure whose code is `expected` ends the block
     quietly.
 
@@ -113,13 +113,13 @@ def translate_failures(place: S3Place, expected: Collection[str] = ()) -> Iterat
         if code in expected:
             return
         if code in ABSENT:
-            raise FileNotFoundError(f"there is no object {place}") from None
+            raise FileNotFoundError(f"there is no object {location}") from None
         if code in CHANGED:
-            raise OSError(f"object {place} has changed while it was read") from None
-        raise (fault(code, place) or fault(status, place) or _other(code or status, place)) from None
+            raise OSError(f"object {location} has changed while it was read") from None
+        raise (fault(code, location) or fault(status, location) or _other(code or status, location)) from None
     except (BotoCoreError, HTTPClientError) as error:
         name = type(error).__name__
-        raise (fault(name, place) or _other(name, place)) from None
+        raise (fault(name, location) or _other(name, location)) from None
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
@@ -158,12 +158,12 @@ def known_fault(error: BaseException) -> TidemarkError | None:
     return fault_of(error) or disk_fault_of(error) or damage_of(error)
 
 
-def fault(text: str, place: S3Place | None = None) -> TidemarkError | None:
+def fault(text: str, location: S3Location | None = None) -> TidemarkError | None:
     """The error for people for a code or a message of S3; None if it is no known fault of S3."""
-    bucket = f": bucket {place.bucket!r}" if place else ""
+    bucket = f": bucket {location.bucket!r}" if location else ""
     for known in _FAULTS:
         if known.signs.search(text):
-            return TidemarkError(known.message.format(bucket=bucket), where=str(place or ""), hint=known.hint)
+            return TidemarkError(known.message.format(bucket=bucket), where=str(location or ""), hint=known.hint)
     return None
 
 
@@ -174,9 +174,9 @@ def fault_of(error: BaseException) -> TidemarkError | None:
     if found is None:
         return None
     named = re.search(r"s3a?://([a-z0-9][a-z0-9.-]*[a-z0-9])", text)
-    return fault(text, S3Place(f"s3://{named[1]}") if named else None)
+    return fault(text, S3Location(f"s3://{named[1]}") if named else None)
 
 
-def _other(code: str, place: S3Place | None) -> TidemarkError:
-    where = f" on bucket {place.bucket!r}" if place else ""
-    return TidemarkError(f"a request to S3{where} failed: {code}", where=str(place or ""), hint=_AGAIN)
+def _other(code: str, location: S3Location | None) -> TidemarkError:
+    where = f" on bucket {location.bucket!r}" if location else ""
+    return TidemarkError(f"a request to S3{where} failed: {code}", where=str(location or ""), hint=_AGAIN)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from tidemark.config.address import S3Place
+from tidemark.config.address import S3Location
 
 _AT_ONCE = 8
 """Files that are waited for side by side: a file system writes down what several ask for at once."""
@@ -26,12 +26,12 @@ def sync(files: Iterable[Path], folders: Iterable[Path]) -> None:
         list(pool.map(sync_folder, sorted(set(folders))))
 
 
-def sync_tree(place: Path | S3Place) -> None:
+def sync_tree(location: Path | S3Location) -> None:
     """Return when every file below a folder, and every folder up to the disk's own, is on the disk."""
-    if isinstance(place, Path):
-        below = [(Path(folder), names) for folder, _, names in os.walk(place)]
+    if isinstance(location, Path):
+        below = [(Path(folder), names) for folder, _, names in os.walk(location)]
         files = [folder / name for folder, names in below for name in names]
-        sync(files, [*(folder for folder, _ in below), *place.absolute().parents])
+        sync(files, [*(folder for folder, _ in below), *location.absolute().parents])
 
 
 def sync_file(path: Path) -> None:

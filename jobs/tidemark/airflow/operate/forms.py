@@ -28,14 +28,14 @@ class Field:
 @dataclass(frozen=True)
 class Verb:
     """A command that an operator gives by a form. `in_the_way`: without a run it is that of the run which keeps the
-    pipeline from going on. `places`: it runs where the pipeline's Spark task does. `waits`: its command can wait for
-    a run of the pipeline to end."""
+    pipeline from going on. `runs_beside_process`: it runs where the pipeline's Spark task does. `waits`: its command
+    can wait for a run of the pipeline to end."""
 
     name: str
     doc: str
     fields: tuple[Field, ...] = field(default=())
     in_the_way: bool = False
-    places: bool = True
+    runs_beside_process: bool = True
     waits: bool = False
 
 
@@ -100,7 +100,7 @@ FORMS = (
         "exclude",
         "Records that an object is wrong: the next backfill quarantines its rows.",
         (Field("uri", None, _needed("Object", "Its name in the column `_file` of the events")), REASON),
-        places=False,
+        runs_beside_process=False,
         waits=True,
     ),
     Verb("repair", "Rebuilds damaged tables, and proves each batch by its digest.", waits=True),
@@ -123,7 +123,7 @@ FORMS = (
             Field("all", "--all", _flag("Judge every row again", "Otherwise a sample of each source")),
             Field("head", "--head", _text("A head of the chain noted before")),
         ),
-        places=False,
+        runs_beside_process=False,
         waits=True,
     ),
 )

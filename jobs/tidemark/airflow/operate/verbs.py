@@ -45,7 +45,7 @@ def _dag(verb: Verb, files: Files) -> DAG:
     options: dict[str, Any] = {"schedule": None, "start_date": SINCE, "catchup": False, "tags": _TAGS}
     with DAG(named, doc_md=verb.doc, description=verb.doc, params=params, default_args=common, **options) as dag:
         paths = {file.spec.name: str(file.path) for file in files}
-        tasks = routes(verb.name, files) if verb.places else dict.fromkeys(names, verb.name)
+        tasks = routes(verb.name, files) if verb.runs_beside_process else dict.fromkeys(names, verb.name)
         chosen: Any = task.branch(task_id="choose")(choose)(verb.name, paths, tasks)
 
         def made(task_id: str, placement: Placement) -> BaseOperator:
@@ -54,7 +54,7 @@ def _dag(verb: Verb, files: Files) -> DAG:
                 task_id=task_id, job=verb.name, application_args=arguments, placement=placement
             )
 
-        chosen >> routed(verb.name, files if verb.places else [], made)
+        chosen >> routed(verb.name, files if verb.runs_beside_process else [], made)
     return dag
 
 

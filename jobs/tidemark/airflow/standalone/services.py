@@ -40,7 +40,7 @@ def database(folder: Path) -> Iterator[str]:
     with missing_parts_named():
         import pgserver
         from pgserver.postgres_server import get_server
-    _check_place(folder, Path(pgserver.__file__))
+    _check_path(folder, Path(pgserver.__file__))
     logging.getLogger(pgserver.__name__).setLevel(logging.WARNING)  # it prints each command with all its output
     server = get_server(folder)
     try:
@@ -49,7 +49,7 @@ def database(folder: Path) -> Iterator[str]:
         server.cleanup()
 
 
-def _check_place(folder: Path, programs: Path) -> None:
+def _check_path(folder: Path, programs: Path) -> None:
     """Raise UsageError for a path with blanks, which pgserver does not quote.
 
     PostgreSQL does not run as root. For root, pgserver runs it as another user, opens all folders above for reading,

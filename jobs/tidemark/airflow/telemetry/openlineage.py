@@ -1,7 +1,7 @@
 """Describes for OpenLineage what a run read and wrote: datasets, columns, rows by fate, checks.
 
 Airflow's provider for OpenLineage asks the task `process` for it and sends it, if it is installed and configured.
-Datasets are named by their places as OpenLineage does: namespace `file` and a path, or `s3://bucket` and a key.
+Datasets are named by their locations as OpenLineage does: namespace `file` and a path, or `s3://bucket` and a key.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from tidemark.config.address import S3Place, is_s3
+from tidemark.config.address import S3Location, is_s3
 from tidemark.config.column_lineage import TableLineage, events_lineage, streams_lineage
 from tidemark.core.batch_result import total
 from tidemark.core.quality import Check
-from tidemark.storage import dataset_of, is_table, place_of
+from tidemark.storage import dataset_of, is_table, location_of
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
@@ -63,7 +63,7 @@ class _Run:
         self.checks = ledger.checks(known.last) if known else ()
 
     def landing(self) -> Iterator[InputDataset]:
-        """The landing place of each source, with the rows read and the checks of its events."""
+        """The landing location of each source, with the rows read and the checks of its events."""
         for name, source in self.spec.sources.items():
             in_files = {column: given for given, column in source.header_columns.items()}
             columns = {in_files.get(each.name, each.name): each.type for each in source.columns}
@@ -113,25 +113,27 @@ class _Run:
         return {fate.value: count for fate, count in fates.items()}
 
     def _table(self, name: str, lineage: TableLineage, inputs: Mapping[str, Any], rows: int | None) -> OutputDataset:
-        place = self.pipeline.path(name)["path"]
+        location = self.pipeline.path(name)["path"]
         version = str(self.pipeline.ledger.version)
         found: dict[str, Any] = {
             "version": dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=version),
             "columnLineage": _column_lineage(lineage, inputs),
         }
-        if is_table(place):
-            found["schema"] = _schema({field.name: str(field.type) for field in dataset_of(place_of(place)).schema})
+        if is_table(location):
+            found["schema"] = _schema(
+                {field.name: str(field.type) for field in dataset_of(location_of(location)).schema}
+            )
         counted = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
         given: dict[str, Any] = {} if rows is None else {"outputStatistics": counted}
-        return OutputDataset(*_named(place), facets=found, outputFacets=given)
+        return OutputDataset(*_named(location), facets=found, outputFacets=given)
 
 
-def _named(place: str) -> tuple[str, str]:
+def _named(location: str) -> tuple[str, str]:
     """Namespace and name of a dataset: `s3://bucket` and a key, or `file` and a path."""
-    if is_s3(place):
-        found = S3Place(place)
+    if is_s3(location):
+        found = S3Location(location)
         return f"s3://{found.bucket}", found.key or "/"
-    return "file", place
+    return "file", location
 
 
 def _schema(columns: Mapping[str, str]) -> schema_dataset.SchemaDatasetFacet:
@@ -140,7 +142,7 @@ def _schema(columns: Mapping[str, str]) -> schema_dataset.SchemaDatasetFacet:
 
 
 def _column_lineage(lineage: TableLineage, inputs: Mapping[str, Any]) -> Any:
-    """The facet of a table whose columns are made from those of `inputs`, places by source."""
+    """The facet of a table whose columns are made from those of `inputs`, locations by source."""
     made = column_lineage_dataset
     fields = {}
     for name, column in lineage.items():

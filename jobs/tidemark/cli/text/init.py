@@ -99,8 +99,8 @@ def _next(path: str) -> Table:
 def check_text(record: CheckRecord) -> RenderableType:
     """A table of the sources under their settings, and the differences."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for place, head in enumerate(("source", "objects", "rows", "on time", "adjusted", "dropped", "quarantined")):
-        table.add_column(head, justify="right" if place else "left")
+    for index, head in enumerate(("source", "objects", "rows", "on time", "adjusted", "dropped", "quarantined")):
+        table.add_column(head, justify="right" if index else "left")
     for name, source in record["sources"].items():
         fates = source["fates"]
         expected = ["-"] * 4 if fates is None else [f"{count:,}" for count in _counts(fates)]

@@ -30,11 +30,11 @@ def failed(run: NamedRun, task: str | None, error: str | None, found: Trouble | 
     looked at; `task` is None if the run itself failed, such as for its timeout."""
     if found is not None and found.failed and found.run_id == run.run_id:
         return _blocked(run, found, f"tidemark: {run.pipeline}: quality blocks run {run.run_id}", "")
-    place = "" if task is None else f" at {task}"
-    sentence = f"Run {run.run_id} of pipeline {run.pipeline} failed{place}."
+    where = "" if task is None else f" at {task}"
+    sentence = f"Run {run.run_id} of pipeline {run.pipeline} failed{where}."
     said = [] if error is None else hidden(error).strip()[:_LONGEST_ERROR].splitlines()
     parts = [MessagePart("What failed", said), *_parts(found)]
-    return RunMessage(f"tidemark: {run.pipeline}: run {run.run_id} failed{place}", sentence, parts, run.links)
+    return RunMessage(f"tidemark: {run.pipeline}: run {run.run_id} failed{where}", sentence, parts, run.links)
 
 
 def waiting(run: NamedRun, found: Trouble) -> RunMessage:

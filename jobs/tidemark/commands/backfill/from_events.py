@@ -46,7 +46,7 @@ from tidemark.runner.planner import judged_under
 from tidemark.runner.recorded import content_of
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
-from tidemark.storage import Place
+from tidemark.storage import Location
 from tidemark.storage.folders import remove_tree, tables_below
 from tidemark.storage.sync import sync_tree
 
@@ -137,7 +137,7 @@ class Backfill:
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, found)
 
-    def _clone(self, number: int, folder: Place) -> None:
+    def _clone(self, number: int, folder: Location) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]
         for done, name in enumerate(tables):
             self.context.progress("clone", done, len(tables))
@@ -150,7 +150,7 @@ class Backfill:
                 hint="run again: the run is finished first",
             )
 
-    def _kept(self, folder: Place) -> Merged:
+    def _kept(self, folder: Location) -> Merged:
         """No row is judged again; the version remembers keys by the new settings for the runs that go on from it."""
         if any(source.deduplicate for source in self.spec.sources.values()):
             from tidemark.spark.rebuild.truncate import write_all_seen
@@ -159,7 +159,7 @@ class Backfill:
             write_all_seen(spark, folder, self.spec.sources, states, self.through + 1)
         return Merged()
 
-    def _rebuilt(self, number: int, folder: Place, first: int) -> Merged:
+    def _rebuilt(self, number: int, folder: Location, first: int) -> Merged:
         ledger = SliceLedger(folder / SLICE, self.live)
         excluded = {name: tuple(objects) for name, objects in self.excluded.items()}
         again = EventsRerun(self.context, self.spec, self.live, ledger, self.reads, excluded, checked=False)

@@ -30,7 +30,7 @@ from tidemark.records.versions import BackfillRecord, DifferenceRecord, nothing_
 from tidemark.runner.planner import judged_under
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
-from tidemark.storage import Place
+from tidemark.storage import Location
 from tidemark.storage.folders import remove_tree, tables_below
 from tidemark.storage.sync import sync_tree
 
@@ -113,7 +113,7 @@ class Rereading:
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, difference)
 
-    def _standing(self, number: int, folder: Place) -> Ledger:
+    def _standing(self, number: int, folder: Location) -> Ledger:
         """Clone the live version as it was after the runs before the first."""
         target = Ledger(self.live.root, number)
         if self.first == 1:

@@ -234,8 +234,8 @@ class SliceMerge:
         from tidemark.spark.tables import accounts
 
         source, engine = self.spec.sources[name], self.again.context.engine
-        place = str(self.target.folder / f"events/{name}")
-        rows = events.appended(engine.spark, source, place, record.batch_id)
+        location = str(self.target.folder / f"events/{name}")
+        rows = events.appended(engine.spark, source, location, record.batch_id)
         if rows is None:
             raise ValueError(f"batch {record.batch_id} has no rows of {name}")
         counts = engine.count(source, rows, objects)

@@ -70,7 +70,7 @@ class LandingRerun:
             self.target,
             lambda: self._engine,
             partial(self.context.outputs, folder=self.target.folder),
-            Planning(self.spec, self.target, show_nothing).place,
+            Planning(self.spec, self.target, show_nothing).locate,
             self.context.checkpoint,
             show_nothing,
             Audit(recorded, self.target, of_run(records[-1].suites, self.spec)),

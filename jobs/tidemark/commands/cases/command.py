@@ -68,8 +68,8 @@ def _checked(context: RunContext, cases: Sequence[Case], keep: Path | None) -> I
 def _folder(case: Case, number: int, keep: Path | None) -> Iterator[Path]:
     """The folder of a case: a temporary one, or one that stays, with a pipeline file for commands that look at it."""
     if keep is None:
-        with TemporaryDirectory(prefix=PREFIX) as place:
-            yield Path(place)
+        with TemporaryDirectory(prefix=PREFIX) as made:
+            yield Path(made)
         return
     words = re.sub(r"[^a-z0-9]+", "-", case.name.lower()).strip("-")[:60]
     folder = keep.absolute() / f"{number + 1:03}-{words}"

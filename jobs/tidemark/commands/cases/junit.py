@@ -38,9 +38,9 @@ def _counts(cases: list[CaseRecord]) -> dict[str, str]:
 
 
 def _add(suite: ElementTree.Element, case: CaseRecord, group: str) -> None:
-    place = {"classname": _xml(group), "name": _xml(case["name"]), "time": f"{case['seconds']:.3f}"}
-    place |= {"file": _xml(case["file"]), "line": str(case["line"])}
-    node = ElementTree.SubElement(suite, "testcase", place)
+    attributes = {"classname": _xml(group), "name": _xml(case["name"]), "time": f"{case['seconds']:.3f}"}
+    attributes |= {"file": _xml(case["file"]), "line": str(case["line"])}
+    node = ElementTree.SubElement(suite, "testcase", attributes)
     if case["failure"] is not None:
         ElementTree.SubElement(node, "error", message=_xml(case["failure"]))
     elif not case["passed"]:

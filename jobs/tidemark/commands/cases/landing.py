@@ -63,10 +63,10 @@ def land(case: Case, folder: Path) -> dict[tuple[str, str], list[GivenRow]]:
     """Write the objects of a case. Returns their rows by source and URI, in the order of their lines."""
     found: dict[tuple[str, str], list[GivenRow]] = {}
     for name, source in case.spec.sources.items():
-        place = folder / "landing" / name
-        place.mkdir(parents=True)
+        home = folder / "landing" / name
+        home.mkdir(parents=True)
         for uri, rows in _objects(case.given.get(name, ())):
-            path = place / uri
+            path = home / uri
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{_line(row, source)}\n" for row in rows), encoding="utf-8")
             landed = rows[0].landed * 1000

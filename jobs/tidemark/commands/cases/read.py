@@ -137,7 +137,7 @@ class _CaseReader:
                 continue
             listed = self.rows(rows, here, _A_ROW)
             self.fit(spec.sources[name], here)
-            read = [self.row(row, spec.sources[name], place) for row, place in listed]
+            read = [self.row(row, spec.sources[name], position) for row, position in listed]
             found[name] = tuple(row for row in read if row is not None)
             for file in landed_twice(found[name]):
                 self.wrong(here, f"file {shown(file)} has rows with two landing times: an object lands once")
@@ -221,9 +221,9 @@ class _CaseReader:
             schema = columns_of_table(spec, table)
             listed = [*self.rows(rows, here, "{_offset: 0, _disposition: adjusted}")]
             found[table] = tuple(row for row, _ in listed)
-            for row, place in listed:
+            for row, position in listed:
                 for name, each in row.items() if schema is not None else ():
-                    self.value(name, each, table, schema, (*place, name))
+                    self.value(name, each, table, schema, (*position, name))
         return found
 
     def value(self, name: str, value: object, table: str, schema: Any, path: KeyPath) -> None:  # noqa: ANN401

@@ -24,7 +24,7 @@ from tidemark.core.times import format_time, from_datetime, within_years
 from tidemark.ledger.ledger import Ledger
 from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PublishedRun, rows_by_fate
-from tidemark.storage import Place, delta_table, is_table
+from tidemark.storage import Location, delta_table, is_table
 from tidemark.verbs import explained
 
 MOST = 1_000
@@ -130,12 +130,12 @@ def _first(context: RunContext, stream: str, asked: StreamPeriods, state: Stream
 def _first_row(context: RunContext, stream: str) -> int | None:
     """The least time of an event or of a row of a stream, by the bounds that the tables' logs have."""
     tables = [f"events/{name}" for name in context.spec.sources]
-    places = [context.ledger.folder / name for name in (*tables, f"streams/{stream}")]
-    return min((time for place in places if is_table(place) for time in _bounds(place)), default=None)
+    locations = [context.ledger.folder / name for name in (*tables, f"streams/{stream}")]
+    return min((time for location in locations if is_table(location) for time in _bounds(location)), default=None)
 
 
-def _bounds(place: Place) -> Iterator[int]:
-    actions = pa.table(delta_table(place).get_add_actions(flatten=True))
+def _bounds(location: Location) -> Iterator[int]:
+    actions = pa.table(delta_table(location).get_add_actions(flatten=True))
     for name in (f"min.{each}" for each in _TIMES):
         if name in actions.column_names:
             yield from (from_datetime(time) for time in actions[name].to_pylist() if time is not None)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from tidemark.core.policy import Fate
 from tidemark.records.rows import ListedRow
 from tidemark.report.words import iso, signed
-from tidemark.storage import Place, at_once, delta_table, seen
+from tidemark.storage import Location, at_once, delta_table, seen
 from tidemark.storage.damaged_files import UNREADABLE, damaged
 
 _KEYS = ["_partition", "_offset", "_arrival_time", "_disposition", "_batch_id"]
@@ -46,14 +46,14 @@ class _File:
     """A file that may have rows of the batch; no row of it arrives after `newest` (microseconds UTC)."""
 
     source: str
-    place: Place
+    location: Location
     path: str
     newest: int
 
     def read(self, columns: Sequence[str], batch: int, fate: Fate) -> pa.Table | None:
         """Read columns of the batch's rows with the fate; None if the file's statistics exclude such rows."""
         try:
-            parquet = pq.ParquetFile(seen(str(self.place / self.path)))
+            parquet = pq.ParquetFile(seen(str(self.location / self.path)))
             groups = [n for n in range(parquet.num_row_groups) if _may_have(parquet, n, fate)]
             found = parquet.read_row_groups(groups, columns=list(columns), use_threads=False) if groups else None
         except UNREADABLE as error:
@@ -66,8 +66,8 @@ class _File:
 
 def _may_have(parquet: pq.ParquetFile, group: int, fate: Fate) -> bool:
     """False if the statistics of a row group exclude rows with the fate."""
-    place = parquet.metadata.schema.names.index("_disposition")
-    bounds = parquet.metadata.row_group(group).column(place).statistics
+    location = parquet.metadata.schema.names.index("_disposition")
+    bounds = parquet.metadata.row_group(group).column(location).statistics
     if bounds is None or bounds.min is None or bounds.max is None:
         return True
     return bool(bounds.min <= fate.value <= bounds.max)
@@ -82,14 +82,14 @@ def _plain(rows: pa.Table) -> pa.Table:
     return rows.cast(pa.schema(zoned)).cast(pa.schema(whole))
 
 
-def batch_rows(tables: Mapping[str, Place], batch: int, fate: Fate, begin: int, most: int) -> BatchRows:
+def batch_rows(tables: Mapping[str, Location], batch: int, fate: Fate, begin: int, most: int) -> BatchRows:
     """Return `most` rows of a batch with a fate from row `begin` on; `tables` are events tables by source.
 
     Order: by arrival, the newest first and rows without one last, then source, partition and offset, the last
     descending.
     """
     files = sorted((file for each in tables.items() for file in _files(*each, batch)), key=lambda file: -file.newest)
-    remote = not all(isinstance(place, Path) for place in tables.values())
+    remote = not all(isinstance(location, Path) for location in tables.values())
     kept: list[pa.Table] = []
     done, step = 0, _FIRST_CHUNK
     while done < len(files) and _later(kept, files[done].newest) < begin + most:
@@ -102,9 +102,9 @@ def batch_rows(tables: Mapping[str, Place], batch: int, fate: Fate, begin: int, 
     return BatchRows(list(_whole(files, chosen, batch, fate)), found, done >= len(files))
 
 
-def _files(source: str, place: Place, batch: int) -> Iterator[_File]:
+def _files(source: str, location: Location, batch: int) -> Iterator[_File]:
     """Yield the files of a table that may have rows of a batch, by the bounds in its log."""
-    log = pa.table(delta_table(place).get_add_actions(flatten=True))
+    log = pa.table(delta_table(location).get_add_actions(flatten=True))
     names = ("min._batch_id", "max._batch_id", "max._arrival_time")
     bounds = [
         log[name].cast(pa.int64()).to_pylist() if name in log.column_names else [None] * log.num_rows
@@ -112,7 +112,7 @@ def _files(source: str, place: Place, batch: int) -> Iterator[_File]:
     ]
     for path, low, high, last in zip(log["path"].to_pylist(), *bounds, strict=True):
         if (low is None or low <= batch) and (high is None or high >= batch):
-            yield _File(source, place, str(path), _LAST if last is None else last + _ROUNDED)
+            yield _File(source, location, str(path), _LAST if last is None else last + _ROUNDED)
 
 
 def _later(kept: Iterable[pa.Table], newest: int) -> int:
@@ -131,9 +131,9 @@ def _keys(number: int, file: _File, batch: int, fate: Fate) -> pa.Table | None:
     if found is None:
         return None
     arrival = found["_arrival_time"].combine_chunks().fill_null(-_LAST)
-    places = pa.array([number] * found.num_rows, pa.int64())
+    locations = pa.array([number] * found.num_rows, pa.int64())
     source = pa.array([file.source] * found.num_rows, pa.string())
-    columns = [places, arrival, source, found["_partition"].combine_chunks(), found["_offset"].combine_chunks()]
+    columns = [locations, arrival, source, found["_partition"].combine_chunks(), found["_offset"].combine_chunks()]
     return pa.Table.from_arrays(columns, names=["file", "arrival", "source", "partition", "offset"])
 
 

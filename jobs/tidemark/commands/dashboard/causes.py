@@ -15,7 +15,7 @@ from tidemark.errors import TidemarkError
 from tidemark.ledger.tables.cache import Cache
 from tidemark.records.causes import CauseRecord
 from tidemark.report.causes.cells import RowScope
-from tidemark.storage import Place, delta_table, is_table
+from tidemark.storage import Location, delta_table, is_table
 
 MOST_ROWS, MOST_FILES = 3_000_000, 1_000
 """Most rows, together with those that they are compared with, and most files of the events tables for which a page
@@ -80,13 +80,13 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
 
 def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
     """Numbers of rows that would be read, and of files in the events tables, from their logs."""
-    places = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
-    found = [_read_of(place, asked) for place in places if is_table(place)]
+    locations = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
+    found = [_read_of(location, asked) for location in locations if is_table(location)]
     return sum(rows for rows, _ in found), sum(files for _, files in found)
 
 
-def _read_of(place: Place, asked: RowScope) -> tuple[int, int]:
-    log = pa.table(delta_table(place).get_add_actions(flatten=True))
+def _read_of(location: Location, asked: RowScope) -> tuple[int, int]:
+    log = pa.table(delta_table(location).get_add_actions(flatten=True))
     files = log.num_rows
     if asked.history is not None and "max._arrival_time" in log.column_names:
         last = log["max._arrival_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())

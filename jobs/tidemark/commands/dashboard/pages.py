@@ -28,7 +28,7 @@ from tidemark.ledger.tail import Tail
 from tidemark.records.rows import ExplainRecord
 from tidemark.records.status import StandingRecord, StatusRecord
 from tidemark.report.page.data.tables import Row
-from tidemark.storage import dataset_of, is_table, place_of
+from tidemark.storage import dataset_of, is_table, location_of
 from tidemark.verbs import explained
 
 
@@ -56,7 +56,7 @@ class Pages:
     @explained
     def open(cls, spec: PipelineSpec) -> Pages:
         """Open the tables of the live version."""
-        root = place_of(spec.warehouse) / spec.name
+        root = location_of(spec.warehouse) / spec.name
         versions.ensure_whole(root)
         return cls(spec, Ledger(root))
 
@@ -132,7 +132,7 @@ class Pages:
             names = set()
         ensure_whole(self.ledger, [f"events/{name}" for name in sorted(names)])
         tables = {name: self.ledger.folder / "events" / name for name in sorted(names)}
-        there = {name: place for name, place in tables.items() if is_table(place)}
+        there = {name: location for name, location in tables.items() if is_table(location)}
         return batch_rows(there, record.batch_id, fate, (page - 1) * SIZE, SIZE)
 
     def failed(self) -> Sequence[Check]:
@@ -149,8 +149,8 @@ class Pages:
     def checks(self, page: int, failed: bool) -> ListPage[Row] | None:
         """Results of quality checks, newest batch first, with values in JSON's types; None if nothing is checked.
         Includes runs that quality blocks."""
-        place = self.ledger.folder / "quality"
-        return checks_of(dataset_of(place), page, failed) if is_table(place) else None
+        location = self.ledger.folder / "quality"
+        return checks_of(dataset_of(location), page, failed) if is_table(location) else None
 
     @property
     def windowed(self) -> list[str]:

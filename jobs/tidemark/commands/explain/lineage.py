@@ -94,19 +94,19 @@ class Lineage:
         time = row.system_timestamp
         if time is not None and time >= how.from_ and (how.to is None or time < how.to):
             return True
-        place = self.ledger.folder / _CHANGED
-        if not is_table(place):
+        location = self.ledger.folder / _CHANGED
+        if not is_table(location):
             return False
         mine = (pc.field("_source") == row.source) & (pc.field("_partition") == row.partition)
-        rows = dataset_of(place)
+        rows = dataset_of(location)
         return bool(rows.count_rows(filter=mine & (pc.field("_offset") == row.offset)))
 
     def _row(self, row: EventRow) -> EventRow | None:
         """The row with these partition and offset as this version has it; None if it has none."""
-        place = self.ledger.folder / "events" / row.source
-        if not is_table(place):
+        location = self.ledger.folder / "events" / row.source
+        if not is_table(location):
             return None
-        return read_row(row.source, dataset_of(place), row.partition, row.offset)
+        return read_row(row.source, dataset_of(location), row.partition, row.offset)
 
     def _history(self, row: EventRow, source: SourceSpec) -> PolicyHistory:
         """Policies by which runs have moved the watermarks up to a row."""

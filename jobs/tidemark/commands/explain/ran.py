@@ -12,7 +12,7 @@ from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.commit_times import commit_times
 from tidemark.ledger.tail import COMMITTED
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _COMMIT = "commit"
 """Writer under which `batches` records that a batch was committed."""
@@ -39,14 +39,14 @@ def run_times(ledger: Ledger, sources: Sequence[str], through: int, since: int |
         return []
     times = _of_version(ledger.folder, sources, through, since)
     lowest = min(times, default=None)
-    for place in _others(ledger):
-        for number, time in _of_version(place, sources, through, since, lowest).items():
+    for location in _others(ledger):
+        for number, time in _of_version(location, sources, through, since, lowest).items():
             times[number] = min(time, times.get(number, time))
     return _by_run(ledger, times, since)
 
 
 def _of_version(
-    folder: Place, sources: Sequence[str], through: int, since: int | None, lowest: int | None = None
+    folder: Location, sources: Sequence[str], through: int, since: int | None, lowest: int | None = None
 ) -> dict[int, int]:
     """Times of the last commit of each batch in one version."""
     logs = [("batches", _COMMIT), *((f"events/{name}", APPLICATION) for name in sources)]
@@ -57,7 +57,7 @@ def _of_version(
     return found
 
 
-def _others(ledger: Ledger) -> Iterator[Place]:
+def _others(ledger: Ledger) -> Iterator[Location]:
     """Folders of the other versions with the batches of this one."""
     root, mine = ledger.root, line(ledger.root, ledger.version)
     for each in versions.listed(root):

@@ -9,7 +9,7 @@ from tidemark.commands.init.propose import MOST_LISTED
 from tidemark.config import load_pipeline
 from tidemark.config.models.sources import QualitySpec, SourceSpec
 from tidemark.core.times import MAX_TIME, format_time
-from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.landing.listing import LandingLocation, list_objects
 from tidemark.proposal.drift.compare import compare
 from tidemark.proposal.objects import ListedObject, in_log_order
 from tidemark.records.proposal import CheckedSource, CheckRecord
@@ -63,6 +63,6 @@ def _checked(spec: SourceSpec, of_pipeline: QualitySpec | None) -> CheckedSource
 
 def _listed(spec: SourceSpec) -> list[ListedObject]:
     """The objects in log order; of very many, the first that the folder lists."""
-    place = LandingPlace(spec.landing, spec.landed_at, spec.max_object_age)
-    found = islice(list_objects(place, MAX_TIME), MOST_LISTED)
-    return in_log_order([ListedObject(item.uri, place.path(item.uri), item.size, item.modified) for item in found])
+    location = LandingLocation(spec.landing, spec.landed_at, spec.max_object_age)
+    found = islice(list_objects(location, MAX_TIME), MOST_LISTED)
+    return in_log_order([ListedObject(item.uri, location.path(item.uri), item.size, item.modified) for item in found])

@@ -15,7 +15,7 @@ from tidemark.config.address import is_s3
 from tidemark.config.files.paths import landing_folder, overlap
 from tidemark.core.times import MAX_TIME
 from tidemark.errors import ConfigError, UsageError
-from tidemark.landing.listing import LandingPlace, list_objects
+from tidemark.landing.listing import LandingLocation, list_objects
 from tidemark.proposal.columns.words import identifier
 from tidemark.proposal.detect import look
 from tidemark.proposal.objects import ListedObject, in_log_order
@@ -41,18 +41,18 @@ def init(landing: Path | str, out: Path | str | None = None) -> InitRecord:
     Raises UsageError if there is nothing to read, if no source can take files of these kinds, or if the file exists
     already.
     """
-    place = _landing(str(landing))
-    target = _target(place, out)
-    objects, more = _listed(place)
+    location = _landing(str(landing))
+    target = _target(location, out)
+    objects, more = _listed(location)
     found = grouped(objects, look)
     if not found.groups:
         raise _nothing(str(landing), found)
-    sources = _sources(str(landing), place, target, found)
+    sources = _sources(str(landing), location, target, found)
     notes = [*_left(found), *([f"Only the first {MOST_LISTED:,} objects were listed."] if more else [])]
     text = document(identifier(target.stem, "pipeline"), target.name, sources, notes)
     warnings = _write(target, text)
     proposal: ProposalRecord = {
-        "landing": place,
+        "landing": location,
         "pipeline": identifier(target.stem, "pipeline"),
         "objects": len(objects),
         "sources": {source.name: source_record(source) for source in sources},
@@ -65,27 +65,29 @@ def init(landing: Path | str, out: Path | str | None = None) -> InitRecord:
 
 def _landing(landing: str) -> str:
     try:
-        place = landing_folder(landing, Path.cwd())
+        location = landing_folder(landing, Path.cwd())
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if "{" in place:
+    if "{" in location:
         raise UsageError(f"{landing} has placeholders", hint="name the folder above them")
-    if is_s3(place):
-        return place
-    if Path(place).is_file():
+    if is_s3(location):
+        return location
+    if Path(location).is_file():
         raise UsageError(f"{landing} is a file", hint=f"name the folder it is in: {Path(landing).parent}")
-    if not Path(place).is_dir():
+    if not Path(location).is_dir():
         raise UsageError(f"there is no folder {landing}", hint="name the folder in which files land")
-    return place
+    return location
 
 
-def _target(place: str, out: Path | str | None) -> Path:
-    target = Path(f"{identifier(place.rstrip('/').rpartition('/')[2], 'pipeline')}.yml") if out is None else Path(out)
+def _target(location: str, out: Path | str | None) -> Path:
+    target = (
+        Path(f"{identifier(location.rstrip('/').rpartition('/')[2], 'pipeline')}.yml") if out is None else Path(out)
+    )
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target} is there already, and nothing is written over", hint="choose another with --out")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
-    if not is_s3(place) and overlap(place, os.path.abspath(target)):  # noqa: PTH100 # keeps symbolic links
+    if not is_s3(location) and overlap(location, os.path.abspath(target)):  # noqa: PTH100 # keeps symbolic links
         raise UsageError(
             f"{target} would lie in the landing folder, and be taken for an object",
             hint="choose another place with --out, such as --out ../pipeline.yml",
@@ -93,9 +95,9 @@ def _target(place: str, out: Path | str | None) -> Path:
     return target
 
 
-def _listed(place: str) -> tuple[list[ListedObject], bool]:
+def _listed(location: str) -> tuple[list[ListedObject], bool]:
     """The objects in log order, and True if there are more than were listed."""
-    at = LandingPlace(place)
+    at = LandingLocation(location)
     found = list(islice(list_objects(at, MAX_TIME), MOST_LISTED + 1))
     objects = [
         ListedObject(item.uri, at.path(item.uri), item.size, item.modified)
@@ -105,12 +107,12 @@ def _listed(place: str) -> tuple[list[ListedObject], bool]:
     return in_log_order(objects), len(found) > MOST_LISTED
 
 
-def _sources(landing: str, place: str, target: Path, found: Grouped) -> list[ProposedSource]:
-    base = place if is_s3(place) or Path(landing).is_absolute() else _relative(place, target)
+def _sources(landing: str, location: str, target: Path, found: Grouped) -> list[ProposedSource]:
+    base = location if is_s3(location) or Path(landing).is_absolute() else _relative(location, target)
     sources: list[ProposedSource] = []
     for group in found.groups:
         folder = group.prefix.rstrip("/")
-        name = _name(folder or place.rstrip("/"), [source.name for source in sources])
+        name = _name(folder or location.rstrip("/"), [source.name for source in sources])
         inside = [item._replace(uri=item.uri.removeprefix(group.prefix)) for item in group.objects]
         written = f"{base}/{folder}" if folder else base
         source = propose_source(name, written, group.look.format, inside, group.folders, group.strays)
@@ -121,8 +123,8 @@ def _sources(landing: str, place: str, target: Path, found: Grouped) -> list[Pro
     return sources
 
 
-def _relative(place: str, target: Path) -> str:
-    path = os.path.relpath(place, target.parent.absolute())
+def _relative(location: str, target: Path) -> str:
+    path = os.path.relpath(location, target.parent.absolute())
     return path if path.startswith(".") else f"./{path}"
 
 

@@ -10,7 +10,7 @@ from tidemark.commands.names.published import behind_link, followed
 from tidemark.commands.names.registered import Registration, registered
 from tidemark.commands.names.views import full_name
 from tidemark.ledger.ledger import Ledger
-from tidemark.storage import Place, is_table
+from tidemark.storage import Location, is_table
 
 _WITHOUT_NAMES = ("advice", "plans", "open_lifetimes/", "seen/")
 """Beginnings of the names of tables that are for tidemark itself."""
@@ -37,21 +37,21 @@ def lagging(ledger: Ledger, late: Sequence[Registration], config: str) -> list[s
     return [*([] if link is None else [link]), *views]
 
 
-def names_of(table: str, root: Place, live: int) -> list[str]:
+def names_of(table: str, root: Location, live: int) -> list[str]:
     """Names of a table that follow `promote`: a path, and views."""
     link = followed(root, live)
     views = [full_name(*each.key, table) for each in registered(root) if table in each.tables and not each.by_hand]
     return [*([] if link is None else [str(link / table)]), *views]
 
 
-def fixed(place: Place, names: Sequence[str], config: str) -> str:
+def fixed(location: Location, names: Sequence[str], config: str) -> str:
     """Sentence for a reader who was given the folder of a version."""
     command = shlex.join(
-        ["tidemark", "register", config, *([] if isinstance(place, Path) else ["--catalog", "NAME"])]
+        ["tidemark", "register", config, *([] if isinstance(location, Path) else ["--catalog", "NAME"])]
     )
     names = names or [f"a name that `{command}` makes"]
     instead = f"read {' or '.join(names)} instead"
-    return f"{place} does not follow `promote`: {instead}"
+    return f"{location} does not follow `promote`: {instead}"
 
 
 def _sentence(which: Registration, live: int, config: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tidemark.errors import TidemarkError
-from tidemark.storage import Place
+from tidemark.storage import Location
 from tidemark.storage.folders import link
 
 PUBLISHED = "published"
 
 
-def make_link(root: Place, version: int) -> None:
+def make_link(root: Location, version: int) -> None:
     """Make the link to a version's folder. Does nothing on S3 and on file systems without links. Raises TidemarkError
     if something else has its name."""
     if found := obstacle(root):
@@ -23,30 +23,30 @@ def make_link(root: Place, version: int) -> None:
         link(root / PUBLISHED, f"v{version}")
 
 
-def follow_link(root: Place, version: int) -> None:
+def follow_link(root: Location, version: int) -> None:
     """Let the link, if there is one, lead to a version."""
     if _leads_to(root) not in (None, f"v{version}"):
         make_link(root, version)
 
 
-def obstacle(root: Place) -> TidemarkError | None:
+def obstacle(root: Location) -> TidemarkError | None:
     """The error that names a folder or file in the link's position; None if there is none."""
-    place = root / PUBLISHED
-    if not isinstance(place, Path) or place.is_symlink() or not place.exists():
+    location = root / PUBLISHED
+    if not isinstance(location, Path) or location.is_symlink() or not location.exists():
         return None
     return TidemarkError(
         f"`{PUBLISHED}` is no link to the live version's folder: it was copied as what it leads to",
-        where=str(place),
+        where=str(location),
         hint="remove it, and use `tidemark register` again",
     )
 
 
-def followed(root: Place, version: int) -> Place | None:
+def followed(root: Location, version: int) -> Location | None:
     """The link if it leads to a version; else None."""
     return root / PUBLISHED if _leads_to(root) == f"v{version}" else None
 
 
-def behind_link(root: Place, version: int) -> str | None:
+def behind_link(root: Location, version: int) -> str | None:
     """Sentence about a link that leads elsewhere than to the live version; None if it does not, or there is none."""
     found = obstacle(root)
     if found is not None:
@@ -57,6 +57,6 @@ def behind_link(root: Place, version: int) -> str | None:
     return f"{root / PUBLISHED} leads to {target}, not to version {version}: the next run corrects it"
 
 
-def _leads_to(root: Place) -> str | None:
-    place = root / PUBLISHED
-    return str(place.readlink()) if isinstance(place, Path) and place.is_symlink() else None
+def _leads_to(root: Location) -> str | None:
+    location = root / PUBLISHED
+    return str(location.readlink()) if isinstance(location, Path) and location.is_symlink() else None

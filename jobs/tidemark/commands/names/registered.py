@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from tidemark.errors import TidemarkError
-from tidemark.storage import Place, read_if_there, write_bytes
+from tidemark.storage import Location, read_if_there, write_bytes
 
 _FILE = "registered.json"
 
@@ -29,7 +29,7 @@ class Registration:
         return self.catalog, self.schema
 
 
-def registered(root: Place) -> list[Registration]:
+def registered(root: Location) -> list[Registration]:
     """The registrations of a pipeline. Raises TidemarkError if their record cannot be read."""
     content = read_if_there(root / _FILE)
     try:
@@ -42,15 +42,15 @@ def registered(root: Place) -> list[Registration]:
         ) from error
 
 
-def save(root: Place, changed: Registration) -> None:
+def save(root: Location, changed: Registration) -> None:
     """Record a registration in place of the one with its key."""
     _write(root, [*(each for each in registered(root) if each.key != changed.key), changed])
 
 
-def forget(root: Place, key: tuple[str, str]) -> None:
+def forget(root: Location, key: tuple[str, str]) -> None:
     """Remove a registration from the record; its views stay."""
     _write(root, [each for each in registered(root) if each.key != key])
 
 
-def _write(root: Place, rows: Sequence[Registration]) -> None:
+def _write(root: Location, rows: Sequence[Registration]) -> None:
     write_bytes(root / _FILE, json.dumps(list(map(asdict, rows)), indent=1).encode(), lasting=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _COLUMN_OF_SMALL = "batch_id"
 
@@ -21,7 +21,7 @@ def full_name(catalog: str, schema: str, table: str) -> str:
     return ".".join(map(_quoted, (catalog, schema, view_name(table))))
 
 
-def statements(catalog: str, schema: str, folder: Place, tables: Sequence[str], gone: Sequence[str]) -> list[str]:
+def statements(catalog: str, schema: str, folder: Location, tables: Sequence[str], gone: Sequence[str]) -> list[str]:
     """Statements that make the schema and the views of tables in the folder of a version, and drop those of tables
     that are `gone`, in SQL of Spark and Databricks. Each view changes in one step. It has the columns that its table
     has when it is read."""
@@ -38,8 +38,8 @@ def _column(table: str) -> str:
     return _quoted(f"_{_COLUMN_OF_SMALL}" if "/" in table else _COLUMN_OF_SMALL)
 
 
-def _rows(what: str, place: Place) -> str:
-    return f"SELECT {what} FROM delta.{_quoted(str(place))}"  # noqa: S608 # quoted
+def _rows(what: str, location: Location) -> str:
+    return f"SELECT {what} FROM delta.{_quoted(str(location))}"  # noqa: S608 # quoted
 
 
 def _quoted(name: str) -> str:

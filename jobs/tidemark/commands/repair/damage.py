@@ -16,7 +16,7 @@ from tidemark.ledger.tables.integrity import Corruption
 from tidemark.records.status import TableDamage
 from tidemark.records.versions import RebuiltRows
 from tidemark.runner.recorded import spec_of
-from tidemark.storage import Place
+from tidemark.storage import Location
 from tidemark.storage.folders import tables_below
 
 
@@ -59,13 +59,13 @@ class DamagedTables:
     def open(self, table: str, damage: Corruption) -> Corruption:
         """Take the damage out of a table. If a pending run had appended to it, the whole table is put aside and made
         from the beginning, as if its log were lost."""
-        place, through = self.live.folder / table, self.live.last().committed_through
+        location, through = self.live.folder / table, self.live.last().committed_through
         pending = self.live.last().pending and (damage.batches is None or damage.batches[1] > through)
         if damage.log is not None or pending:
-            integrity.put_aside(place, self.aside(table))
+            integrity.put_aside(location, self.aside(table))
             damage = Corruption(log=damage.log or "a pending run had rows in it")
         else:
-            integrity.take_out(place, damage, self.aside(table))
+            integrity.take_out(location, damage, self.aside(table))
         self.live.store(table).close()
         return damage
 
@@ -90,7 +90,7 @@ class DamagedTables:
         spec = self.context.spec
         return located(spec_of(record.configuration, spec, self.live.root), spec)
 
-    def aside(self, table: str) -> Place:
+    def aside(self, table: str) -> Location:
         """The folder in which unreadable files of a table are kept."""
         return self.live.root / "damaged" / f"v{self.live.version}" / table
 

@@ -45,11 +45,11 @@ class Remade:
 @dataclass(frozen=True)
 class LedgerRebuild:
     """Makes rows of batches of the live version again. `then` gives the configuration that a batch was judged under,
-    `place` gives an object its present path, `planned` gives the objects of a batch."""
+    `locate` gives an object its present path, `planned` gives the objects of a batch."""
 
     context: RunContext
     then: Callable[[BatchRecord], PipelineSpec]
-    place: Callable[[LandedObject], LandedObject]
+    locate: Callable[[LandedObject], LandedObject]
     planned: Callable[[BatchRecord], tuple[LandedObject, ...]]
 
     @property
@@ -73,13 +73,13 @@ class LedgerRebuild:
         return results
 
     def _made(self, record: BatchRecord) -> dict[str, Remade]:
-        objects = tuple(self.place(item) for item in self.planned(record))
+        objects = tuple(self.locate(item) for item in self.planned(record))
         reported = self.ledger.noticed(record).reported
         outcomes, states, result = self._recalled(record, objects)
         changed = changed_states(states, result.states, record.batch_id)
         findings = self._findings(record, outcomes, result)
-        settled = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
-        final = [settled.get((item.source, item.uri), item) for item in objects]
+        judged = {(item.source, item.uri): item for outcome in outcomes.values() for item in outcome.objects}
+        final = [judged.get((item.source, item.uri), item) for item in objects]
         taken = [*final, *reported]
         digests = {digest.table: digest for digest in record.digests}
         return {

@@ -117,7 +117,7 @@ class TableRepair:
             name: {record.batch_id for record in self.tables.records(name, damage)} for name, damage in opened.items()
         }
         again = LedgerRebuild(
-            self.context, self.tables.then, self.replay.place, lambda record: self._objects(record, wanted)
+            self.context, self.tables.then, self.replay.locate, lambda record: self._objects(record, wanted)
         )
         for number in sorted(set().union(*wanted.values())):
             (record,) = self.live.batches(number, number)
@@ -142,7 +142,7 @@ class TableRepair:
         from tidemark.spark.rebuild.repair import put_back
 
         digest = next(each for each in record.digests if each.table == table)
-        objects = tuple(self.replay.place(item) for item in taken)
+        objects = tuple(self.replay.locate(item) for item in taken)
         with ExitStack() as kept:
             try:
                 part = self.replay.recomputed(record, objects, "landing", kept)[name]
@@ -154,9 +154,14 @@ class TableRepair:
             if found != digest:
                 self.tables.leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")
                 return
-            place, engine = str(self.live.folder / table), self.context.engine
+            location, engine = str(self.live.folder / table), self.context.engine
             put_back(
-                engine.spark, part.rows, place, record.batch_id, partition_by=PARTITION_COLUMN, statistics=STATISTICS
+                engine.spark,
+                part.rows,
+                location,
+                record.batch_id,
+                partition_by=PARTITION_COLUMN,
+                statistics=STATISTICS,
             )
         self.tables.add(table, record.batch_id, digest.rows, "landing")
 
@@ -200,11 +205,11 @@ class TableRepair:
 
         for table in names:
             integrity.put_aside(self.live.folder / table, self.tables.aside(table))
-        engine, place = self.context.engine, str(self.live.folder / f"events/{name}")
+        engine, location = self.context.engine, str(self.live.folder / f"events/{name}")
         for record in self.live.batches(1, self.live.last().committed_through):
             source = self.tables.then(record).sources.get(name)
             recorded = {each.table: each for each in record.digests if each.table in names}
-            rows = None if source is None else events.appended(engine.spark, source, place, record.batch_id)
+            rows = None if source is None else events.appended(engine.spark, source, location, record.batch_id)
             if source is None or rows is None or not recorded:
                 continue
             objects = [item for item in self.live.objects_of(record) if item.source == name]

@@ -9,12 +9,12 @@ from tidemark.ledger.tables.null_counts import miscounted
 from tidemark.ledger.tables.schemas import TABLES
 from tidemark.records.status import TableDamage
 from tidemark.records.versions import RewrittenTable
-from tidemark.storage import Place, delta_table
+from tidemark.storage import Location, delta_table
 from tidemark.storage.folders import tables_below
 
 
 def rewritten(
-    root: Place, spark: Callable[[], Any], damaged: Collection[str]
+    root: Location, spark: Callable[[], Any], damaged: Collection[str]
 ) -> Iterator[RewrittenTable | TableDamage]:
     """Rewrite files with a wrong number of nulls, except in tables that are still damaged. Yields what was done to
     each table, or why it was not."""
@@ -23,12 +23,17 @@ def rewritten(
             yield _rewritten(name, root / name, spark(), files)
 
 
-def _rewritten(name: str, place: Place, spark: Any, files: Mapping[str, str | None]) -> RewrittenTable | TableDamage:  # noqa: ANN401 # a session
+def _rewritten(
+    name: str,
+    location: Location,
+    spark: Any,  # noqa: ANN401 # a session
+    files: Mapping[str, str | None],
+) -> RewrittenTable | TableDamage:
     from tidemark.spark.tables.rewrite import rewrite_days
 
-    columns = delta_table(place).metadata().partition_columns
+    columns = delta_table(location).metadata().partition_columns
     days = {day for day in files.values() if day is not None}
-    rows = rewrite_days(spark, str(place), columns[0] if columns else None, days)
+    rows = rewrite_days(spark, str(location), columns[0] if columns else None, days)
     if rows is None:
         why = f"{len(files)} files that not all readers read: written again, their rows differed"
         return {"table": name, "why": why}

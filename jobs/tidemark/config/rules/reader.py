@@ -30,8 +30,8 @@ def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[KeyFinding]:
     if not spec.file_format.renamed:
         those = names_where(lambda each: each.renamed)
         yield (at,), f"is for {those}: {spec.format} files name their columns themselves, as the schema must"
-    elif spec.file_format.by_place and options.get("header") != "true" and not options_unknown:
-        yield (at,), 'needs options: {header: "true"}: without a header columns go by their places'
+    elif spec.file_format.by_position and options.get("header") != "true" and not options_unknown:
+        yield (at,), 'needs options: {header: "true"}: without a header columns go by their positions'
     columns = [column.name for column in spec.columns if not spec.rescues(column.name)]
     taken: dict[str, str] = {}
     for name, column in spec.header_columns.items():
@@ -41,7 +41,7 @@ def _names(spec: SourceSpec, options_unknown: bool) -> Iterator[KeyFinding]:
             yield (at, name), f"column {column!r} has a name in files already, {taken[column]!r}: remove one"
     seen: dict[str, str] = {}
     for column, name in spec.names_in_files.items():
-        key = name.strip().lower() if spec.file_format.by_place else name
+        key = name.strip().lower() if spec.file_format.by_position else name
         if seen.setdefault(key, column) != column:
             yield (at,), f"columns {seen[key]!r} and {column!r} would both be named {name!r} in files"
 

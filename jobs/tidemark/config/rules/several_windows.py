@@ -24,7 +24,7 @@ _EXAMPLE = "windows: {minute: {tumbling: 1m}, hour: {tumbling: 1h}}"
 
 
 @dataclass(frozen=True)
-class WindowPlace:
+class WindowOrigin:
     """Where the file has a stream that is one of several windows: its step, the window's name, and its own keys."""
 
     step: str
@@ -39,14 +39,14 @@ class WindowPlace:
         return (*here, *path)
 
 
-Places = Mapping[str, WindowPlace]
+WindowOrigins = Mapping[str, WindowOrigin]
 """Streams that are one of several windows, by name."""
 
 
-def written(path: KeyPath, places: Places) -> KeyPath:
+def written(path: KeyPath, origins: WindowOrigins) -> KeyPath:
     """The key path in the file of one in the configuration."""
-    place = places.get(str(path[1])) if path[:1] == ("streams",) and len(path) > 1 else None
-    return path if place is None else place.written(path[2:])
+    origin = origins.get(str(path[1])) if path[:1] == ("streams",) and len(path) > 1 else None
+    return path if origin is None else origin.written(path[2:])
 
 
 def plain_steps(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,12 +60,12 @@ def plain_steps(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def divided(
     name: str, keys: Mapping[str, Any], taken: Mapping[str, Any]
-) -> Iterator[tuple[str, dict[str, Any], WindowPlace]]:
-    """The streams of a step with several windows, each with its keys and place; wrong windows are left out. `taken`
+) -> Iterator[tuple[str, dict[str, Any], WindowOrigin]]:
+    """The streams of a step with several windows, each with its keys and origin; wrong windows are left out. `taken`
     has the names of all steps."""
     shared = {key: value for key, value in keys.items() if key != SEVERAL}
     for window, own in _sound(name, keys[SEVERAL], taken).items():
-        yield f"{name}_{window}", {**shared, **own}, WindowPlace(name, window, frozenset(own))
+        yield f"{name}_{window}", {**shared, **own}, WindowOrigin(name, window, frozenset(own))
 
 
 def division_errors(name: str, keys: Mapping[str, Any], taken: Mapping[str, Any]) -> Iterator[KeyFinding]:

@@ -102,8 +102,8 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
             )
 
 
-def _is_file(place: str) -> bool:
-    return not is_s3(place) and Path(place).is_file()
+def _is_file(text: str) -> bool:
+    return not is_s3(text) and Path(text).is_file()
 
 
 def pipeline_warnings(spec: PipelineSpec) -> Iterator[KeyFinding]:

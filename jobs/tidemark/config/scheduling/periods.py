@@ -87,10 +87,10 @@ def _read(value: object) -> StreamPeriods | None:
         raise ValueError(f"{unknown[0]!r} is not known: there are {', '.join(_KEYS)}")
     if "unit" not in value:
         raise ValueError(f"needs `unit`, one of {', '.join(Unit)}")
-    unit, place = _unit(value["unit"]), _zone(value.get("zone", "UTC"))
-    if unit is Unit.HOUR and place != "UTC":
+    unit, zone = _unit(value["unit"]), _zone(value.get("zone", "UTC"))
+    if unit is Unit.HOUR and zone != "UTC":
         raise ValueError("hours are those of UTC: leave `zone` out, or choose a longer unit")
-    return StreamPeriods(Periods(unit, place), _time(value["from"]) if "from" in value else None)
+    return StreamPeriods(Periods(unit, zone), _time(value["from"]) if "from" in value else None)
 
 
 def _unit(value: object) -> Unit:

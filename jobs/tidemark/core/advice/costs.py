@@ -106,8 +106,8 @@ def _smallness(cell: ToleranceCost) -> tuple[float, float, int]:
     return delay, endless if cell.late is None else cell.late, cell.out_of_order
 
 
-def _fates(tally: GridCounts, place: tuple[int, int], policy: Policy) -> FateCounts:
-    adjusted, _ = tally.fates(*place, (Action.ADJUST, Action.ADJUST))
-    _, dropped = tally.fates(*place, (Action.DROP, Action.DROP))
-    adjusted += tally.emptied(*place)
-    return FateCounts(tally.rows, adjusted, dropped, *tally.fates(*place, own_actions(policy)))
+def _fates(tally: GridCounts, position: tuple[int, int], policy: Policy) -> FateCounts:
+    adjusted, _ = tally.fates(*position, (Action.ADJUST, Action.ADJUST))
+    _, dropped = tally.fates(*position, (Action.DROP, Action.DROP))
+    adjusted += tally.emptied(*position)
+    return FateCounts(tally.rows, adjusted, dropped, *tally.fates(*position, own_actions(policy)))

@@ -45,13 +45,13 @@ def delay_costs(
     delays of runs under the present delay; other delays move them by the difference."""
     whole: dict[int, int] = {0: 0}
     for part in parts.values():
-        for place, count in part.beyond.items():
-            whole[place] = whole.get(place, 0) + count
+        for rung, count in part.beyond.items():
+            whole[rung] = whole.get(rung, 0) + count
         whole[0] += part.rows - part.always - sum(part.beyond.values())
     found = []
     for delay in sorted({present, *chosen(whole, rungs)}):
-        place = bisect_left(rungs, delay)
-        behind = {name: part.always + _more(part.beyond, place) for name, part in sorted(parts.items())}
+        rung = bisect_left(rungs, delay)
+        behind = {name: part.always + _more(part.beyond, rung) for name, part in sorted(parts.items())}
         moved = [max(0, lag + delay - present) for lag in lags or ()]
         found.append(DelayCost(delay, behind, median_low(moved) if moved else None))
     return found
@@ -79,6 +79,6 @@ def lags_of(history: Iterable[RecordedStates]) -> list[int]:
     return found
 
 
-def _more(beyond: Mapping[int, int], place: int) -> int:
-    """Number of rows that are beyond the rung at this place."""
-    return sum(count for many, count in beyond.items() if many > place)
+def _more(beyond: Mapping[int, int], rung: int) -> int:
+    """Number of rows that are beyond the rung of this number."""
+    return sum(count for many, count in beyond.items() if many > rung)

@@ -71,7 +71,7 @@ class GridCounts:
         return judged + self._emptied_late(0) + self._early_dropped + self.numbers[-1]
 
     def fates(self, late: int, disorder: int, actions: tuple[Action, Action]) -> tuple[int, int]:
-        """(adjusted, dropped): numbers of rows in the cell at these two places, under the actions of the late and
+        """(adjusted, dropped): numbers of rows in the cell at these two positions, under the actions of the late and
         out-of-order steps."""
         dropping = actions[0] is Action.DROP
         lane = LATE_DROPPED if dropping else LATE_ADJUSTED
@@ -87,7 +87,7 @@ class GridCounts:
         return sum(moved[:behind]), gone + sum(still[behind:]) + sum(moved[behind:])
 
     def emptied(self, late: int, disorder: int) -> int:
-        """Number of intervals that are moved to their end in the cell at these two places, if both steps adjust."""
+        """Number of intervals that are moved to their end in the cell of these positions, if both steps adjust."""
         return self._emptied_late(late) + self._emptied_behind(LATE_ADJUSTED, late, disorder + 1)
 
     def plus(self, other: GridCounts) -> GridCounts:
@@ -131,11 +131,11 @@ def rungs(known: Collection[int | None], most: int | None = None) -> tuple[int, 
 def chosen(counts: Mapping[int, int], of: Sequence[int]) -> set[int]:
     """Tolerances worth trying: zero, and quantiles of how late (or out of order) rows are, rounded up to a rung.
     `counts` maps a number of rungs to the number of rows that are beyond exactly so many."""
-    within = list(accumulate(counts.get(place, 0) for place in range(len(of) + 1)))
+    within = list(accumulate(counts.get(index, 0) for index in range(len(of) + 1)))
     found = {0}
     for share in QUANTILES:
-        place = bisect_left(within, share * within[-1])
-        found.add(of[min(place, len(of) - 1)])
+        index = bisect_left(within, share * within[-1])
+        found.add(of[min(index, len(of) - 1)])
         if len(found) > MOST_CHOSEN:
             break
     return found

@@ -113,8 +113,8 @@ class _Source:
     def delays(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
         """Delays by cell; runs without a combined watermark are left out."""
         lines = range(len(self.grid.lates))
-        places = range(len(self.grid.disorders))
-        return tuple(tuple(tuple(d for each in self.found if (d := each[i][j]) >= 0) for j in places) for i in lines)
+        indexes = range(len(self.grid.disorders))
+        return tuple(tuple(tuple(d for each in self.found if (d := each[i][j]) >= 0) for j in indexes) for i in lines)
 
     def _meet(self, name: str, declared: bool) -> None:
         self.known[name] = _Partition()

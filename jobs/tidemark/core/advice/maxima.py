@@ -54,4 +54,4 @@ def _left(grid: Grid, stamps: Sequence[int], arrival: int) -> Cells:
     """Highest times before a chunk. Rows that are late under exactly the first n tolerances reach `stamps[n]`."""
     whole = max(stamps)
     adjusted = tuple(whole if late is None else max(whole, arrival - late) for late in grid.lates)
-    return adjusted, tuple(max(stamps[: place + 1]) for place in range(len(grid.lates)))
+    return adjusted, tuple(max(stamps[: index + 1]) for index in range(len(grid.lates)))

@@ -128,8 +128,8 @@ def _line(name: str, row: ListedRow, links: Links) -> list[Cell | Html]:
 
 def _filled(lines: Sequence[list[Cell | Html]]) -> tuple[list[str], list[list[Cell | Html]]]:
     """Return the headings and the lines without columns in which no line has anything."""
-    places = [place for place in range(len(_HEADS)) if any(line[place] not in (None, "") for line in lines)]
-    return [_HEADS[place] for place in places], [[line[place] for place in places] for line in lines]
+    shown = [column for column in range(len(_HEADS)) if any(line[column] not in (None, "") for line in lines)]
+    return [_HEADS[column] for column in shown], [[line[column] for column in shown] for line in lines]
 
 
 def _counts(record: BatchRecord) -> Html:

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from tidemark.errors import TidemarkError
-from tidemark.storage import LOG, Place, delta_table, make, read_bytes, write_bytes
+from tidemark.storage import LOG, Location, delta_table, make, read_bytes, write_bytes
 from tidemark.storage.folders import files_below, share
 
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -56,7 +56,7 @@ class TableState:
             self.added.pop(content["path"], None)
 
 
-def clone(source: Place, target: Place, through: int | None = None) -> None:
+def clone(source: Location, target: Location, through: int | None = None) -> None:
     """Make the table at `target`, which must not exist, from the live files of the one at `source`. With `through`,
     numbers that writers have recorded are cut to that batch: later ones may be written anew."""
     state = _state(source)
@@ -77,25 +77,25 @@ def _commit(state: TableState) -> str:
     return "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in made)
 
 
-def _state(place: Place) -> TableState:
-    """The state of the table at a place, from its log. Raises TidemarkError if Delta lists other files."""
-    names = sorted(files_below(place / LOG))
+def _state(location: Location) -> TableState:
+    """The state of the table at a location, from its log. Raises TidemarkError if Delta lists other files."""
+    names = sorted(files_below(location / LOG))
     checkpoints = _checkpoints(names)
     base = max(checkpoints, default=-1)
     state = TableState()
     for name in checkpoints.get(base, ()):
-        state.take(_checkpointed(read_bytes(place / LOG / name)))
+        state.take(_checkpointed(read_bytes(location / LOG / name)))
     for name in names:
         found = _COMMIT.fullmatch(name)
         if found and int(found[1]) > base:
-            lines = read_bytes(place / LOG / name).decode().splitlines()
+            lines = read_bytes(location / LOG / name).decode().splitlines()
             state.take(json.loads(line) for line in lines if line)
     known = {unquote(path) for path in state.added}
-    real = {uri.removeprefix(f"{place}/") for uri in map(unquote, delta_table(place).file_uris())}
+    real = {uri.removeprefix(f"{location}/") for uri in map(unquote, delta_table(location).file_uris())}
     if {path.rpartition("/")[2] for path in known} != {path.rpartition("/")[2] for path in real}:
         raise TidemarkError(
             f"the log of the table names {len(known)} files, and Delta {len(real)}",
-            where=str(place),
+            where=str(location),
             hint="nothing was changed; run `tidemark backfill` again, and report it if it stays so",
         )
     return state

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tidemark.storage import LOG, Place, at_once, read_if_there
+from tidemark.storage import LOG, Location, at_once, read_if_there
 from tidemark.storage.folders import files_below
 
 MOST = 1_000
@@ -30,7 +30,7 @@ class _Commit(NamedTuple):
 
 
 def commit_times(
-    table: Place, writer: str, through: int, since: int | None = None, lowest: int | None = None
+    table: Location, writer: str, through: int, since: int | None = None, lowest: int | None = None
 ) -> dict[int, int]:
     """Return when a writer made the commits up to number `through`, by number, as far as the log goes back.
 
@@ -66,7 +66,7 @@ def _number_at(entries: Sequence[int], at: int, read: Callable[[int], _Commit]) 
     return next((number for number in numbers if number is not None), 0)
 
 
-def _read(log: Place, writer: str, entry: int) -> _Commit:
+def _read(log: Location, writer: str, entry: int) -> _Commit:
     """Read a commit; one that has been deleted meanwhile, or is damaged, has no time and no number."""
     time, number = 0, None
     try:

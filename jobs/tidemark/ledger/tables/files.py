@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tidemark.ledger.tables.cache import Cache
-from tidemark.storage import Place, seen
+from tidemark.storage import Location, seen
 from tidemark.storage.damaged_files import UNREADABLE, damaged
 
 _FOOTERS: Cache[str, pq.FileMetaData] = Cache(64)
@@ -29,7 +29,7 @@ _FOOTERS: Cache[str, pq.FileMetaData] = Cache(64)
 class DataFile:
     """A live file, with the bounds of its batch ids and URIs from the log (None: unknown)."""
 
-    path: Place
+    path: Location
     size: int
     rows: int
     first: int | None
@@ -50,7 +50,7 @@ class DataFile:
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
-def live_files(table: DeltaTable, folder: Place) -> list[DataFile]:
+def live_files(table: DeltaTable, folder: Location) -> list[DataFile]:
     """The files of a table's present version, oldest batches first."""
     actions = pa.table(table.get_add_actions(flatten=True))
     names = ("size_bytes", "num_records", "min.batch_id", "max.batch_id", "min.uri", "max.uri")

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tidemark.errors import TidemarkError, first_line
-from tidemark.storage import Place, delta_table, is_table, open_file
+from tidemark.storage import Location, delta_table, is_table, open_file
 from tidemark.storage.damaged_files import damaged, unreadable_log
 from tidemark.storage.folders import files_below, move, move_tree, tables_below
 
@@ -69,19 +69,19 @@ def first_damage(folder: Path) -> TidemarkError | None:
         except (DeltaError, *_DAMAGED) as error:
             return unreadable_log(folder / name, error)
         for file in files:
-            place = folder / name / file["path"]
-            if not place.is_file() or place.stat().st_size != file["size_bytes"]:
+            location = folder / name / file["path"]
+            if not location.is_file() or location.stat().st_size != file["size_bytes"]:
                 return damaged(name, file["path"])
     return None
 
 
-def examined(place: Place) -> Corruption:
+def examined(location: Location) -> Corruption:
     """Read a table's log and each of its files to the end, and return the damage found."""
     try:
-        actions = _files(place)
+        actions = _files(location)
     except (DeltaError, *_DAMAGED) as error:
         return Corruption(log=first_line(error))
-    broken = [action for action in actions if not _sound(place / action["path"])]
+    broken = [action for action in actions if not _sound(location / action["path"])]
     if not broken:
         return Corruption()
     ends = [_batches(action) for action in broken]
@@ -90,35 +90,35 @@ def examined(place: Place) -> Corruption:
     return Corruption(files=tuple(action["path"] for action in broken), batches=whole)
 
 
-def _files(place: Place) -> list[dict[str, Any]]:
+def _files(location: Location) -> list[dict[str, Any]]:
     """Files of the table, as its log describes them. Raises what delta-rs raises if the log cannot be read."""
-    return pa.table(delta_table(place).get_add_actions(flatten=True)).to_pylist()
+    return pa.table(delta_table(location).get_add_actions(flatten=True)).to_pylist()
 
 
-def take_out(place: Place, damage: Corruption, aside: Place) -> None:
+def take_out(location: Location, damage: Corruption, aside: Location) -> None:
     """Take the damaged files out of the table; those that exist are moved to `aside`."""
     if not damage.files:
         return
-    there = set(files_below(place))
+    there = set(files_below(location))
     for path in damage.files:
         if path in there:
-            move(place / path, aside / path)
-    DeltaTable.repair(delta_table(place))
+            move(location / path, aside / path)
+    DeltaTable.repair(delta_table(location))
 
 
-def put_aside(place: Place, aside: Place) -> None:
+def put_aside(location: Location, aside: Location) -> None:
     """Move everything of a table to `aside`: it is made from the beginning."""
-    move_tree(place, aside)
+    move_tree(location, aside)
 
 
-def damage_of(place: Place) -> Corruption:
-    """Damage to the table that should be at `place`. A missing log is damage, too."""
-    return examined(place) if is_table(place) else Corruption(log="it is not there")
+def damage_of(location: Location) -> Corruption:
+    """Damage to the table that should be at `location`. A missing log is damage, too."""
+    return examined(location) if is_table(location) else Corruption(log="it is not there")
 
 
-def _sound(place: Place) -> bool:
+def _sound(location: Location) -> bool:
     try:
-        with open_file(str(place)) as file:
+        with open_file(str(location)) as file:
             for _ in pq.ParquetFile(file).iter_batches():
                 pass
     except _DAMAGED:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tidemark.storage import LOG, Place, delta_table
+from tidemark.storage import LOG, Location, delta_table
 
 
 class Log:
@@ -17,7 +17,7 @@ class Log:
     a version is the newest if there is no commit of the next number, and no checkpoint since it was looked up.
     """
 
-    def __init__(self, table: Place) -> None:
+    def __init__(self, table: Location) -> None:
         self._table = table
         self._folder = table / LOG if isinstance(table, Path) else None
         self._seen: tuple[int, ...] | None = None

@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemark.storage import Place, delta_table, open_file
+from tidemark.storage import Location, delta_table, open_file
 
 _WRITER = "parquet-mr"
 _ENOUGH = 64
@@ -20,13 +20,13 @@ _STRUCT, _SECOND_PAGE = 12, 8
 version."""
 
 
-def miscounted(place: Place) -> dict[str, str | None]:
+def miscounted(location: Location) -> dict[str, str | None]:
     """The live files of a table that have such pages, as its log names them, each with its day (None: the table is
     not partitioned by day). Only footers and the first page of columns without statistics are read."""
-    actions = pa.table(delta_table(place).get_add_actions(flatten=True)).to_pylist()
+    actions = pa.table(delta_table(location).get_add_actions(flatten=True)).to_pylist()
     found = {}
     for action in actions:
-        with open_file(str(place / action["path"])) as file:
+        with open_file(str(location / action["path"])) as file:
             if _is_miscounted(file):
                 days = [value for name, value in action.items() if name.startswith("partition.")]
                 found[action["path"]] = str(days[0]) if days else None

@@ -19,7 +19,7 @@ from tidemark.ledger.tables.files import DataFile, live_files, read_all, read_hi
 from tidemark.ledger.tables.log import Log
 from tidemark.ledger.tables.rows import Row
 from tidemark.ledger.tables.schemas import properties, with_integer_times
-from tidemark.storage import Place, dataset_of, make, reachable, storage_options
+from tidemark.storage import Location, dataset_of, make, reachable, storage_options
 from tidemark.storage.damaged_files import UNREADABLE, unreadable_log
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Store:
     another's, and Held is raised.
     """
 
-    def __init__(self, path: Place, schema: pa.Schema) -> None:
+    def __init__(self, path: Location, schema: pa.Schema) -> None:
         self.path = path
         self.schema = schema
         self._integers = with_integer_times(schema)
@@ -284,7 +284,7 @@ class Store:
             raise _overtaken(self.path) from error
 
 
-def _overtaken(path: Place) -> Held:
+def _overtaken(path: Location) -> Held:
     return Held(
         "another run wrote to the ledger at the same moment",
         where=str(path),

@@ -60,7 +60,7 @@ def landed_rows(spec: SourceSpec, objects: Sequence[ListedObject]) -> LandedRows
         return found
     strange = {item for item, _ in others}
     alike = [item for item, _ in looked if item not in strange]
-    if spec.file_format.by_place:
+    if spec.file_format.by_position:
         _cells(spec, alike, found)
     elif alike:
         _members(spec, alike, found)
@@ -71,7 +71,7 @@ def _is_of(spec: SourceSpec, seen: Look) -> bool:
     """True if an object's content is of the source's format. Text that is like no table may still be CSV."""
     if seen.format or seen.what == "empty":
         return seen.format in (spec.format, "")
-    return spec.file_format.by_place and _UNLIKE.match(seen.what) is None
+    return spec.file_format.by_position and _UNLIKE.match(seen.what) is None
 
 
 def _members(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRows) -> None:
@@ -91,7 +91,7 @@ def _members(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRow
 
 
 def _cells(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRows) -> None:
-    """Sample rows of CSV, whose values go by their places."""
+    """Sample rows of CSV, whose values go by their positions."""
     options = canonical(spec.format, spec.options)
     dialect = Dialect(options.get("sep", ","), options.get("escape") == '"', options.get("comment", ""))
     headed, names = options.get("header", "").lower() == "true", list(spec.names_in_files.values())
@@ -123,6 +123,6 @@ def _new_columns(
     """Note the columns of a header that the schema lacks, with the type of their values."""
     known = {name.lower() for name in names}
     there = [row for row in rows if row is not None and len(row) == len(header)]
-    for place, name in enumerate(header):
+    for index, name in enumerate(header):
         if name.strip().lower() not in known:
-            found.new[name.strip()] = cell_type(row[place] or None for row in there)
+            found.new[name.strip()] = cell_type(row[index] or None for row in there)

@@ -118,5 +118,5 @@ def _misfits(spec: SourceSpec, column: Column, found: LandedRows) -> list[int]:
     return [
         number
         for number, value in enumerate(values)
-        if not holds(kind, value, cells=spec.file_format.by_place, forms=forms)
+        if not holds(kind, value, cells=spec.file_format.by_position, forms=forms)
     ]

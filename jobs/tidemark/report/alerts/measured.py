@@ -13,12 +13,12 @@ def measured(check: Check) -> str:
     """Return `dropped rows of readings: 6.25 % of at most 2 %`; a check without such a unit keeps its name."""
     value, limit = check.observed, check.limit
     if value is None:
-        return f"{check.expectation} of {_place(check.table)}: failed"
+        return f"{check.expectation} of {_output(check.table)}: failed"
     fate = check.expectation.removesuffix(_SHARE).removesuffix(_JUMP)
     if check.expectation in measures.SHARES:
-        return f"{fate} rows of {_place(check.table)}: {_of_most(check)}"
+        return f"{fate} rows of {_output(check.table)}: {_of_most(check)}"
     if check.expectation in measures.MULTIPLES:
-        return f"{fate} rows of {_place(check.table)}: {_of_most(check)} the usual share"
+        return f"{fate} rows of {_output(check.table)}: {_of_most(check)} the usual share"
     if check.expectation in measures.DELAYS:
         name, of = check.expectation.replace("_", " "), check.examples[0] if check.examples else "the run"
         return f"{name} of {of}: {_of_most(check)}"
@@ -26,7 +26,7 @@ def measured(check: Check) -> str:
     return f"{check.expectation} of {check.table}: {value:,.15g}{bound}"
 
 
-def _place(table: str) -> str:
+def _output(table: str) -> str:
     return "the run" if table == "batches" else table.removeprefix("events/")
 
 

@@ -55,8 +55,8 @@ class Beyond:
 @dataclass(frozen=True)
 class Details:
     """Rows of an incident; `first` and `last` arrival (microseconds UTC), partitions and files with their numbers of
-    rows, the largest first. `beyond` is None for rows that are not judged. `keeping`: settings with round tolerances
-    that would have kept `kept` of the rows (dropped rows only). `substream`: the one that has nine of ten rows."""
+    rows, the largest first. `beyond` is None for rows that are not judged. `tolerances`: settings, round values, that
+    would have kept `kept` of the rows (dropped rows only). `substream`: the one that has nine of ten rows."""
 
     rows: int
     first: int
@@ -64,7 +64,7 @@ class Details:
     partitions: tuple[tuple[str, int], ...]
     files: tuple[tuple[str, int], ...]
     beyond: Beyond | None = None
-    keeping: tuple[tuple[str, int], ...] = ()
+    tolerances: tuple[tuple[str, int], ...] = ()
     kept: int = 0
     substream: str | None = None
 
@@ -117,8 +117,10 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
     if reason not in SETTINGS:
         return found
     rules = look.source.rules
-    keeping, kept = _keeping(look.connection, rules, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
-    return replace(found, beyond=_beyond(look.connection, rules.policy, Reason(reason)), keeping=keeping, kept=kept)
+    tolerances, kept = _tolerances(look.connection, rules, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
+    return replace(
+        found, beyond=_beyond(look.connection, rules.policy, Reason(reason)), tolerances=tolerances, kept=kept
+    )
 
 
 def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:
@@ -155,7 +157,7 @@ def _beyond(connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reaso
     return Beyond(low, median, high, slope, fit)
 
 
-def _keeping(
+def _tolerances(
     connection: duckdb.DuckDBPyConnection, rules: SourceRules, reason: Reason
 ) -> tuple[tuple[tuple[str, int], ...], int]:
     """The smallest round tolerances that keep at least 95 % of the dropped rows, and how many they keep.

@@ -46,7 +46,7 @@ def judged_cause(look: CountedSource, partitions: tuple[str, ...], span: Inciden
     beyond = None if found.beyond is None else (found.beyond.median, found.beyond.high)
     files = tuple(file for file, _ in found.files)
     sentence = capital(f"{rows} are {text}; {remedy}")
-    kept = found.kept if found.keeping and kind not in (Kind.REPLAYED_FILE, Kind.DUPLICATES) else None
+    kept = found.kept if found.tolerances and kind not in (Kind.REPLAYED_FILE, Kind.DUPLICATES) else None
     yield Cause(
         kind, look.name, own, found.rows, found.first, found.last, files, sentence, remedy, fate, reason, kept,
         beyond,
@@ -108,7 +108,7 @@ def _words(
     way = ways.get(reason, "behind the watermark")
     far = f"{span_of(found.beyond.low, found.beyond.high)} {way} (tolerance {brief(tolerance or 0)})"
     added, remedy = _MORE.get(kind, ("", "look at their sender"))
-    kept = kept_by(found.keeping, found.kept) if found.keeping else remedy
+    kept = kept_by(found.tolerances, found.kept) if found.tolerances else remedy
     return f"{owner}, arrived {hours}, {far}, from {files}{added}", kept
 
 

@@ -52,9 +52,9 @@ def of_total(rows: int, total: int, what: str) -> str:
     return f"{rows:,} of {total:,} {what} rows"
 
 
-def kept_by(keeping: Sequence[tuple[str, int]], kept: int) -> str:
+def kept_by(tolerances: Sequence[tuple[str, int]], kept: int) -> str:
     """`late_arrival 45m would have kept 82`."""
-    settings = " with ".join(f"{name} {format_duration(micros)}" for name, micros in keeping)
+    settings = " with ".join(f"{name} {format_duration(micros)}" for name, micros in tolerances)
     return f"{settings} would have kept {kept:,}"
 
 

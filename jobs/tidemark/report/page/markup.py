@@ -59,10 +59,10 @@ def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]
     """Return a table that scrolls sideways on a narrower page; `name` is its id. Whole numbers are grouped by
     thousands; None (not known, or none) is shown as a dash."""
     lines = [list(row) for row in rows]
-    counted = {place for line in lines for place, value in enumerate(line) if _counts(value)}
-    kinds = ("number" if place in counted else None for place in range(len(heads)))
+    counted = {column for line in lines for column, value in enumerate(line) if _counts(value)}
+    kinds = ("number" if column in counted else None for column in range(len(heads)))
     head = [element("th", each, scope="col", class_=kind) for each, kind in zip(heads, kinds, strict=True)]
-    body = [element("tr", *(_cell(value, place in counted) for place, value in enumerate(line))) for line in lines]
+    body = [element("tr", *(_cell(value, column in counted) for column, value in enumerate(line))) for line in lines]
     return scrolled(name, element("table", element("thead", element("tr", *head)), element("tbody", *body), id=name))
 
 

@@ -17,7 +17,7 @@ from tidemark.spark.columns import OBJECT, OWN
 from tidemark.spark.judge import events, seen, substreams
 from tidemark.spark.judge.empty_objects import without_rows
 from tidemark.spark.judge.judge import failed_by_partitions
-from tidemark.spark.judge.object_states import settled_objects, skipped_rows
+from tidemark.spark.judge.object_states import judged_objects, skipped_rows
 from tidemark.spark.judge.plan_cache import prepared
 from tidemark.spark.judge.planner import Builder
 from tidemark.spark.judge.recovery import found_then
@@ -54,13 +54,13 @@ class Engine(Builder):
 
         With `recovering` (recovery after a crash), rows that the crashed attempt appended are kept and only read.
         """
-        place = self.place(batch.events)
+        location = self.location(batch.events)
         counts: Counts | None = None
-        if not (recovering and delta.holds(place, batch.number)):
+        if not (recovering and delta.holds(location, batch.number)):
             counts, found, written = self._write(batch)
             self.checkpoint("events")
         if counts is None:
-            written = events.as_appended(self.spark, batch.source, place, batch.number)
+            written = events.as_appended(self.spark, batch.source, location, batch.number)
             found = found_then(self.spark, batch, written.rows() if written.rows else None)
         rows = written.rows
         if rows is None:
@@ -79,7 +79,7 @@ class Engine(Builder):
 
         `version` is that of the digest of these events.
         """
-        written = events.as_appended(self.spark, batch.source, self.place(batch.events), batch.number)
+        written = events.as_appended(self.spark, batch.source, self.location(batch.events), batch.number)
         rows = written.rows
         found = found_then(self.spark, batch, rows() if rows else None)
         if rows is None:
@@ -94,10 +94,10 @@ class Engine(Builder):
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
         """Rows of an events table that streams may take, of batches `first` to `last`; None without a table."""
-        place = self.place(table)
-        if not delta.exists(place):
+        location = self.location(table)
+        if not delta.exists(location):
             return None
-        rows = self.spark.read.format("delta").load(place)
+        rows = self.spark.read.format("delta").load(location)
         return rows.where(F.col("_batch_id").between(first, last) & F.col("_system_timestamp").isNotNull())
 
     def report(self, batch: MicroBatch, rows: Callable[[], DataFrame], counts: Counts, found: Damage) -> Outcome:
@@ -116,9 +116,9 @@ class Engine(Builder):
         if limits:
             arrived = with_own_arrival(self.spark, source, rows(), batch.objects)
             late = accounts.count_arrivals_before(arrived, OWN, limits)
-        settled = settled_objects(batch.objects, accounts.files_of(counts), found)
-        skipped = skipped_rows(self.spark, source, rows, settled, opening)
-        return Outcome((counts.digest(batch.events),), partitions, settled, skipped, late)
+        judged = judged_objects(batch.objects, accounts.files_of(counts), found)
+        skipped = skipped_rows(self.spark, source, rows, judged, opening)
+        return Outcome((counts.digest(batch.events),), partitions, judged, skipped, late)
 
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
@@ -155,9 +155,9 @@ class Engine(Builder):
         return Timer(self.timings, phase)
 
     def _without_rows(self, batch: MicroBatch, found: Damage) -> Outcome:
-        settled = settled_objects(batch.objects, {}, found)
-        skipped = skipped_rows(self.spark, batch.source, None, settled, batch.opening)
-        return _with_content(batch.source, Outcome((), objects=settled, skipped=skipped), NOTHING)
+        judged = judged_objects(batch.objects, {}, found)
+        skipped = skipped_rows(self.spark, batch.source, None, judged, batch.opening)
+        return _with_content(batch.source, Outcome((), objects=judged, skipped=skipped), NOTHING)
 
     def _write(self, batch: MicroBatch) -> tuple[Counts | None, Damage, CommitRows]:
         named = [item for item in batch.objects if item.refusal is None]
@@ -191,8 +191,8 @@ class Engine(Builder):
                 self.spark, shape, skewed, batch, lambda: self._planned(batch, found.unreadable, sights)
             ) as plan,
         ):
-            place = self.place(batch.events)
-            counts, written = events.write_events(plan.counted, plan.tally, batch.source, place, batch.number)
+            location = self.location(batch.events)
+            counts, written = events.write_events(plan.counted, plan.tally, batch.source, location, batch.number)
         return counts and of_files(counts, batch.objects, sights), written
 
     def _write_substreams(
@@ -202,9 +202,9 @@ class Engine(Builder):
         if not source.over or source.timestamp_by is None:
             return ()
         rows = substreams.changed(slice_(), source.name, batch_id, source.policy.disorder)
-        place = self.place("substreams")
+        location = self.location("substreams")
         with self.timed("substreams"):
-            digest = substreams.write(self.spark, rows, place, source.name, batch_id, recovering)
+            digest = substreams.write(self.spark, rows, location, source.name, batch_id, recovering)
         self.checkpoint("substreams")
         return (digest,)
 
@@ -220,7 +220,7 @@ class Engine(Builder):
             return ()
         rows = seen.changed(slice_(), source, batch.number, partitions)
         with self.timed("seen"):
-            digest = seen.write(rows, self.place(table), source.name, batch.number, recovering)
+            digest = seen.write(rows, self.location(table), source.name, batch.number, recovering)
         self.checkpoint("seen")
         return (digest,)
 

@@ -60,29 +60,29 @@ def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataF
 
 
 def write_events(
-    counted: DataFrame, tally: FateCounter, source: SourceSpec, place: str, batch_id: int
+    counted: DataFrame, tally: FateCounter, source: SourceSpec, location: str, batch_id: int
 ) -> tuple[Counts | None, CommitRows]:
     """Append one micro-batch of `event_rows`, which `tally` counts inside the write.
 
     Returns the counts and the appended rows. The counts are None if the batch was appended before: its rows are kept.
     """
     ranges = STATISTICS if source.longest is not None or source.lifetimes.edges else f"{STATISTICS},_end_time"
-    written = append(counted, place, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
+    written = append(counted, location, batch_id, partition_by=PARTITION_COLUMN, statistics=ranges)
     if written is not None:
         return tally.counts(), written
-    return None, as_appended(counted.sparkSession, source, place, batch_id)
+    return None, as_appended(counted.sparkSession, source, location, batch_id)
 
 
-def as_appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> CommitRows:
+def as_appended(spark: SparkSession, source: SourceSpec, location: str, batch_id: int) -> CommitRows:
     """Rows that an earlier attempt at a micro-batch appended, and their number."""
-    rows = appended(spark, source, place, batch_id)
+    rows = appended(spark, source, location, batch_id)
     return CommitRows(None, 0) if rows is None else CommitRows(lambda: rows, rows.count())
 
 
-def appended(spark: SparkSession, source: SourceSpec, place: str, batch_id: int) -> DataFrame | None:
+def appended(spark: SparkSession, source: SourceSpec, location: str, batch_id: int) -> DataFrame | None:
     """Rows that a micro-batch appended, with the columns that `source` declares, in their order; None without
     rows."""
-    rows = slice_of(spark, place, batch_id)
+    rows = slice_of(spark, location, batch_id)
     payload = [column.name for column in source.columns]
     fixed = [name for name in rows.columns if name.startswith("_") and name not in payload]
     return None if rows.isEmpty() else rows.select(*[quoted(name) for name in [*fixed, *payload]])

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
-_PLACE = "__tidemark_place"
+_POSITION = "__tidemark_position"
 _OFFSET_BITS = 40
 """Low bits of the number that keyed rows are sorted by, for the offset; the others are of the key's hash. Sorting by
 one number is fastest."""
@@ -133,12 +133,12 @@ def judge(
             staged = staged.join(substreams, [PARTITION, KEY], "left")
             before = F.greatest(before, F.col(KEY_WATERMARK))
         staged = _together(staged, opening)
-        group = [_run_of(F.col(_PLACE)), F.col(PARTITION), F.col(KEY)]
+        group = [_run_of(F.col(_POSITION)), F.col(PARTITION), F.col(KEY)]
     else:
         group = [run["group"], F.lit(None).cast("binary")]
     high = run["high"] if layout.cells and not keyed else F.lit(None).cast("long")
     end = F.lit(None).cast("long") if source.interval_end is None else F.col(END)
-    return staged.withColumn(FATE, fate(source.policy, group, before, high, end)).drop(_PLACE)
+    return staged.withColumn(FATE, fate(source.policy, group, before, high, end)).drop(_POSITION)
 
 
 def judge_punctuated(staged: DataFrame, opening: Opening, root: str, layout: Layout) -> DataFrame:
@@ -162,16 +162,16 @@ def _together(keyed: DataFrame, opening: Opening) -> DataFrame:
     """Sort each task's rows so that every key's rows are in the order of their offsets.
 
     Rows are sorted by the high bits of their key's hash, then by offset. Keys with equal high bits share a run.
-    `_PLACE` packs the bits and the offset into one number, unless a partition has had too many rows for that.
+    `_POSITION` packs the bits and the offset into one number, unless a partition has had too many rows for that.
     """
     run, seen = _run_of(F.xxhash64(PARTITION, KEY)), [state.next_offset for state in opening.states.values()]
     if max(seen, default=0) < 1 << (_OFFSET_BITS - 1):
-        return keyed.withColumn(_PLACE, run.bitwiseOR(F.col(OFFSET))).sortWithinPartitions(_PLACE)
-    return keyed.withColumn(_PLACE, run).sortWithinPartitions(_PLACE, OFFSET)
+        return keyed.withColumn(_POSITION, run.bitwiseOR(F.col(OFFSET))).sortWithinPartitions(_POSITION)
+    return keyed.withColumn(_POSITION, run).sortWithinPartitions(_POSITION, OFFSET)
 
 
-def _run_of(place: Column) -> Column:
-    return place.bitwiseAND(-1 << _OFFSET_BITS)
+def _run_of(position: Column) -> Column:
+    return position.bitwiseAND(-1 << _OFFSET_BITS)
 
 
 def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:

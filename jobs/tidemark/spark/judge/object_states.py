@@ -22,21 +22,21 @@ from tidemark.spark.read.unreadable import Damage
 from tidemark.storage import tag_of
 
 
-def settled_objects(
+def judged_objects(
     objects: Sequence[LandedObject], rows: Mapping[str, tuple[int, bool]], found: Damage
 ) -> tuple[LandedObject, ...]:
     """Objects with their number of rows and their state: read, quarantined as a whole, or vanished.
 
     `rows` gives, by stored URI, the number of rows and True if the object was quarantined as a whole.
     """
-    settled = []
+    judged = []
     for item in objects:
         count, whole = rows.get(stored_uri(item.uri), (0, item.uri in found.unreadable))
         state = ObjectState.QUARANTINED if whole else ObjectState.READ
         if not count and (item.uri in found.gone or tag_of(item.path) is None):
             state = ObjectState.VANISHED
-        settled.append(replace(item, state=state, rows=count))
-    return tuple(settled)
+        judged.append(replace(item, state=state, rows=count))
+    return tuple(judged)
 
 
 def skipped_rows(

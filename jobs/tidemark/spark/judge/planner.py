@@ -39,7 +39,7 @@ from tidemark.spark.read.landed_rows import read_rows
 from tidemark.spark.read.object_columns import Objects
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.fate_counter import FateCounter
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -51,12 +51,12 @@ class Builder:
     result. Rows of `excluded` objects (stored URIs, by source) are quarantined."""
 
     spark: SparkSession
-    root: Place
+    root: Location
     tasks: int | None = None
     cell_bits: int = CELL_BITS
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def place(self, table: str) -> str:
+    def location(self, table: str) -> str:
         return str(self.root / table)
 
     def rejudge(
@@ -69,14 +69,14 @@ class Builder:
         it instead of from all rows.
         """
         source, opening, recorded = batch.source, batch.opening, None
-        place = self.place(batch.events)
-        if source.over and source.timestamp_by and delta.exists(place):
-            whole = self.spark.read.format("delta").load(place)
+        location = self.location(batch.events)
+        if source.over and source.timestamp_by and delta.exists(location):
+            whole = self.spark.read.format("delta").load(location)
             floors = {name: state.floor for name, state in opening.states.items()}
             recorded = substreams.recomputed(whole, batch.number, source.policy.disorder, floors)
         known = None
         if source.deduplicate is not None:
-            known = seen.recomputed(self.spark, place, source, batch.number, opening)
+            known = seen.recomputed(self.spark, location, source, batch.number, opening)
         layout, staged = self._staged(batch, rows, sample, scattered=from_events, known=known)
         staged = staged.withColumn(OFFSET, F.col(ROW)) if from_events else staged
         judged = self._judged(batch, staged, recorded, layout)
@@ -91,11 +91,11 @@ class Builder:
         source, opening, recorded = batch.source, batch.opening, None
         if source.over and source.timestamp_by:
             floors = {name: state.floor for name, state in opening.states.items()}
-            recorded = substreams.recorded(self.spark, self.place("substreams"), source.name, batch.number, floors)
+            recorded = substreams.recorded(self.spark, self.location("substreams"), source.name, batch.number, floors)
         keys = None
         if source.deduplicate is not None:
-            place = self.place(seen.table_of(source.name))
-            keys = seen.recorded(self.spark, place, source, batch.number, opening)
+            location = self.location(seen.table_of(source.name))
+            keys = seen.recorded(self.spark, location, source, batch.number, opening)
         known = Objects(source, batch.objects, batch.number)
         rows = self._read(batch, damaged, 1.0, sights, known)
         share = sampled_share(source, batch.size, opening)

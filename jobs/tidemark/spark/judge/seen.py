@@ -60,22 +60,22 @@ def changed(
     return _as_table(_latest(_keyed(events, source, F.lit(batch_id)), bounds), source)
 
 
-def recorded(spark: SparkSession, place: str, source: SourceSpec, before: int, opening: Opening) -> DataFrame:
+def recorded(spark: SparkSession, location: str, source: SourceSpec, before: int, opening: Opening) -> DataFrame:
     """Keys (`PARTITION`, `IDENTITY`, `OWN`) that batches before `before` have left, with the watermark of their
-    partition, from the table at `place`."""
-    if not exists(place):
+    partition, from the table at `location`."""
+    if not exists(location):
         return _nothing(spark)
-    rows = spark.read.format("delta").load(place).where(F.col("batch_id") < before)
+    rows = spark.read.format("delta").load(location).where(F.col("batch_id") < before)
     known = {PARTITION: F.col("partition"), IDENTITY: F.col("key"), ARRIVAL: F.unix_micros("last_arrival")}
     rows = rows.where(F.col("last_arrival") > _time(_lowest(source, opening.states)))
     return _left(rows.select(*[column.alias(name) for name, column in known.items()]), source, opening)
 
 
-def recomputed(spark: SparkSession, place: str, source: SourceSpec, before: int, opening: Opening) -> DataFrame:
-    """Keys as in `recorded`, computed from the events table at `place`."""
-    if not exists(place):
+def recomputed(spark: SparkSession, location: str, source: SourceSpec, before: int, opening: Opening) -> DataFrame:
+    """Keys as in `recorded`, computed from the events table at `location`."""
+    if not exists(location):
         return _nothing(spark)
-    rows = spark.read.format("delta").load(place).where(F.col("_batch_id") < before)
+    rows = spark.read.format("delta").load(location).where(F.col("_batch_id") < before)
     keyed = _keyed(_since(rows, _lowest(source, opening.states)), source, F.col("_batch_id"))
     return _left(keyed, source, opening)
 
@@ -94,22 +94,22 @@ def kept(rows: DataFrame, source: SourceSpec, states: Mapping[str, PartitionStat
     return _as_table(_latest(named, _bounds(source, states)), source)
 
 
-def write(rows: DataFrame, place: str, source: str, batch_id: int, recovering: bool) -> TableDigest:
+def write(rows: DataFrame, location: str, source: str, batch_id: int, recovering: bool) -> TableDigest:
     """Append the rows that a batch adds and return their digest; `recovering`: rows already there are kept."""
     table = table_of(source)
-    if not (recovering and holds(place, batch_id)):
-        written = append_measured(rows, place, batch_id, table, statistics=_STATISTICS)
+    if not (recovering and holds(location, batch_id)):
+        written = append_measured(rows, location, batch_id, table, statistics=_STATISTICS)
         if written is not None:
             return written.digest
-    whole = rows.sparkSession.read.format("delta").load(place)
+    whole = rows.sparkSession.read.format("delta").load(location)
     return measured(table, whole.where(F.col("batch_id") == batch_id))
 
 
-def replace_all(rows: DataFrame, place: str, last: int) -> None:
+def replace_all(rows: DataFrame, location: str, last: int) -> None:
     """Replace all rows of the table in one commit, which records that batches up to `last` are in them, unless the
     table knows that already."""
-    once = {} if holds(place, last) else {"txnAppId": APPLICATION, "txnVersion": str(last)}
-    rows.write.format("delta").mode("overwrite").options(**once).save(place)
+    once = {} if holds(location, last) else {"txnAppId": APPLICATION, "txnVersion": str(last)}
+    rows.write.format("delta").mode("overwrite").options(**once).save(location)
 
 
 def _within(source: SourceSpec) -> int:

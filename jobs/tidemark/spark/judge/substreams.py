@@ -32,12 +32,12 @@ def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFr
 
 
 def recorded(
-    spark: SparkSession, place: str, source: str, before: int, floors: Mapping[str, int | None]
+    spark: SparkSession, location: str, source: str, before: int, floors: Mapping[str, int | None]
 ) -> DataFrame | None:
     """Watermark of each key above its partition's floor, from batches before `before`; None without a table."""
-    if not exists(place):
+    if not exists(location):
         return None
-    rows = spark.read.format("delta").load(place)
+    rows = spark.read.format("delta").load(location)
     rows = rows.where((F.col("source") == source) & (F.col("batch_id") < before))
     known = [floor for floor in floors.values() if floor is not None]
     if known and len(known) == len(floors):
@@ -97,15 +97,15 @@ def _keyed(rows: DataFrame, watermark: Column) -> DataFrame:
 
 
 def write(
-    spark: SparkSession, rows: DataFrame, place: str, source: str, batch_id: int, recovering: bool
+    spark: SparkSession, rows: DataFrame, location: str, source: str, batch_id: int, recovering: bool
 ) -> TableDigest:
     """Append the rows that a batch changed and return their digest; `recovering`: rows already there are kept."""
     application, table = writer_of(source), table_of(source)
-    if not (recovering and holds(place, batch_id, application)):
-        written = append_measured(rows, place, batch_id, table, application=application)
+    if not (recovering and holds(location, batch_id, application)):
+        written = append_measured(rows, location, batch_id, table, application=application)
         if written is not None:
             return written.digest
-    whole = spark.read.format("delta").load(place)
+    whole = spark.read.format("delta").load(location)
     return measured(table, whole.where((F.col("batch_id") == batch_id) & (F.col("source") == source)))
 
 

@@ -45,13 +45,13 @@ def of_files(counts: Counts, objects: Sequence[LandedObject], sights: Mapping[st
     return replace(counts, unknown=unknown)
 
 
-def counted_again(spark: SparkSession, batch: MicroBatch, settled: Sequence[LandedObject], counts: Counts) -> Counts:
+def counted_again(spark: SparkSession, batch: MicroBatch, judged: Sequence[LandedObject], counts: Counts) -> Counts:
     """Counts of rows that a crashed attempt appended, with what its objects have beyond the schema.
 
-    Events tables don't have it: of the `settled` objects, those that are still there as they were are read once more.
+    Events tables don't have it: of the `judged` objects, those that are still there as they were are read once more.
     """
-    read = [item for item in settled if item.state is ObjectState.READ and item.rows]
-    if batch.source.file_format.by_place or not read:
+    read = [item for item in judged if item.state is ObjectState.READ and item.rows]
+    if batch.source.file_format.by_position or not read:
         return counts
     missing = gone(read)
     there = [item for item in read if item.uri not in missing]

@@ -55,11 +55,11 @@ class Ranges:
         """Times whose state before them is needed: where ranges begin, and right after crowded times."""
         return tuple(sorted({*self.bounds, *(time + 1 for time in self.crowded)}))
 
-    def place(self, arrival: Column) -> Column:
+    def range_of(self, arrival: Column) -> Column:
         """The task of the range that an arrival is in."""
         return range_of(arrival, self.bounds) if self.bounds else F.lit(0)
 
-    def shared_place(self, arrival: Column, apart: Column) -> Column:
+    def shared_range(self, arrival: Column, apart: Column) -> Column:
         """Task of a row; rows of a crowded time or without arrival are divided by `apart`, a number."""
         if self.tasks == 1:
             return F.lit(0)

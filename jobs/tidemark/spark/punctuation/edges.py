@@ -23,7 +23,7 @@ from tidemark.spark.maxima import paired
 from tidemark.spark.punctuation.lifetimes import (
     BROUGHT,
     CLOSED_DATE,
-    PLACE,
+    ROW_KEY,
     START,
     ended_table,
     open_before,
@@ -57,11 +57,11 @@ class KeptLifetimes:
         """
         made = []
         for table, (rows, by, ranges) in self._tables().items():
-            place, written = f"{root}/{table}", None
-            if not (recovering and holds(place, self.batch_id)):
-                written = append_measured(rows, place, self.batch_id, table, partition_by=by, statistics=ranges)
+            location, written = f"{root}/{table}", None
+            if not (recovering and holds(location, self.batch_id)):
+                written = append_measured(rows, location, self.batch_id, table, partition_by=by, statistics=ranges)
             if written is None:
-                made.append(measured(table, slice_of(rows.sparkSession, place, self.batch_id)))
+                made.append(measured(table, slice_of(rows.sparkSession, location, self.batch_id)))
             else:
                 made.append(written.digest)
             checkpoint(table.partition("/")[0])
@@ -115,8 +115,8 @@ def kept(root: str, source: SourceSpec, events: DataFrame, batch_id: int, tasks:
             F.lit(batch_id).cast("long").alias("_batch_id"),
         )
         known = began if open_ is None else began.unionByName(open_)
-        ended = known.join(closing, list(PLACE))
-        opened = began.join(closing, list(PLACE), "left_anti").withColumnRenamed(BROUGHT, "_batch_id")
+        ended = known.join(closing, list(ROW_KEY))
+        opened = began.join(closing, list(ROW_KEY), "left_anti").withColumnRenamed(BROUGHT, "_batch_id")
         if tasks == 1:
             ended, opened = ended.coalesce(1), opened.coalesce(1)
         left = occurrences(ends.where(F.col(_ROLE) == "left"))
@@ -141,7 +141,7 @@ def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks:
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.ON_TIME.value), "end")
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.DROPPED.value), "left")
     )
-    names = ["_end_time", "_arrival_time", "_arrival_date", "_event_time", "_file", *PLACE, "_disposition"]
+    names = ["_end_time", "_arrival_time", "_arrival_date", "_event_time", "_file", *ROW_KEY, "_disposition"]
     marked = marked_events(events, _punctuation(source), source.lifetimes)
     marked = marked.withColumn(STAMP, F.unix_micros("_system_timestamp")).withColumn(_ROLE, role)
     rows = marked.where(F.col(_ROLE).isNotNull()).select(*_KEY, OFFSET, STAMP, _ROLE, *names)

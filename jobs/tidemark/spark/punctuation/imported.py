@@ -30,7 +30,7 @@ from tidemark.spark.tables.delta import exists
 
 _IS_ROW = "__tidemark_is_row"
 _SET = "__tidemark_set"
-_PLACE = "__tidemark_place"
+_POSITION = "__tidemark_position"
 _RANGE = "__tidemark_range"
 _NEVER = -(1 << 62)
 """An arrival before all others: of marks that earlier runs had set."""
@@ -72,9 +72,9 @@ def with_imported(rows: DataFrame, imported: Sequence[Imported], root: str, layo
         "*",
         F.lit(None).cast("long").alias(_SET),
         F.lit(1).alias(_IS_ROW),
-        ranges.shared_place(F.col(ARRIVAL), apart).alias(_RANGE),
+        ranges.shared_range(F.col(ARRIVAL), apart).alias(_RANGE),
     )
-    ranged = set_.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
+    ranged = set_.withColumn(_RANGE, ranges.range_of(F.col(ARRIVAL)))
     if ranges.tasks > 1:
         ranged = ranged.unionByName(_known_steps(set_, ranges))
     types = {field.name: field.dataType for field in rows.schema}
@@ -145,10 +145,10 @@ def _steps_of(spark: SparkSession, imported: Imported, root: str, layout: Layout
 
 def _events(spark: SparkSession, imported: Imported, root: str) -> DataFrame | None:
     """The event rows that the run has brought to the imported source; None without a table."""
-    place = f"{root}/events/{imported.rules.name}"
-    if not exists(place):
+    location = f"{root}/events/{imported.rules.name}"
+    if not exists(location):
         return None
-    events = spark.read.format("delta").load(place)
+    events = spark.read.format("delta").load(location)
     events = events.where(F.col("_batch_id").between(imported.first_batch, imported.last_batch))
     return events.where(F.col("_partition") != UNKNOWN)
 
@@ -184,15 +184,15 @@ def _least(marks: DataFrame, before: Mapping[str, int | None], unseen: int | Non
     spark, ranges = marks.sparkSession, layout.ranges
     started = F.greatest(F.max(_SET), F.lit(unseen).cast("long"))
     each = marks.where(F.col(ARRIVAL).isNotNull()).groupBy(PARTITION, ARRIVAL).agg(started.alias(_SET))
-    each = each.withColumn(_RANGE, ranges.place(F.col(ARRIVAL)))
+    each = each.withColumn(_RANGE, ranges.range_of(F.col(ARRIVAL)))
     reached = each.groupBy(_RANGE, PARTITION).agg(F.max(_SET)).collect() if ranges.bounds else []
     columns: Columns = [(PARTITION, pa.string()), (_RANGE, pa.int32()), *_STEPS]
     known = local_frame(spark, _known_marks(before, reached, len(ranges.bounds)), columns)
     whole = each.unionByName(known)
     whole = send(whole, len(ranges.bounds) + 1, F.col(_RANGE)).sortWithinPartitions(ARRIVAL, PARTITION)
     steps = whole.withColumn(_SET, least(F.col(PARTITION), F.col(_SET)))
-    steps = steps.withColumn(_PLACE, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
-    return steps.groupBy(ARRIVAL).agg(F.max_by(_SET, _PLACE).alias(_SET)).select(ARRIVAL, _SET)
+    steps = steps.withColumn(_POSITION, F.monotonically_increasing_id()).where(F.col(ARRIVAL) != _NEVER)
+    return steps.groupBy(ARRIVAL).agg(F.max_by(_SET, _POSITION).alias(_SET)).select(ARRIVAL, _SET)
 
 
 def _known_marks(

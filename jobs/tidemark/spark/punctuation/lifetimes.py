@@ -19,8 +19,8 @@ from tidemark.spark.columns import CLOSED, MARK, TENTATIVE
 from tidemark.spark.punctuation.state import mark_columns
 from tidemark.spark.tables.delta import exists, last_of, quoted
 
-PLACE = ("_partition", "_offset")
-START = (*PLACE, "_system_timestamp", "_event_time", "_arrival_time", "_watermark")
+ROW_KEY = ("_partition", "_offset")
+START = (*ROW_KEY, "_system_timestamp", "_event_time", "_arrival_time", "_watermark")
 """Columns that are kept of a start edge besides its payload."""
 BROUGHT = "_start_batch_id"
 """The batch that brought the start edge; `_batch_id` of an ended lifetime is that of its end edge."""
@@ -45,10 +45,10 @@ def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: in
 
     Columns are `START`, `BROUGHT` and payload.
     """
-    place, ended = f"{root}/{open_table(source.name)}", f"{root}/{ended_table(source.name)}"
-    if not exists(place):
+    location, ended = f"{root}/{open_table(source.name)}", f"{root}/{ended_table(source.name)}"
+    if not exists(location):
         return None
-    through, left = _unforgotten(spark, place)
+    through, left = _unforgotten(spark, location)
     left = left.where(F.col("_batch_id") < batch_id).withColumnRenamed("_batch_id", BROUGHT)
     found = left.select(*START, BROUGHT, *_payload(left, source))
     if not exists(ended):
@@ -58,29 +58,29 @@ def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: in
     known = known.where((F.col(BROUGHT) < batch_id) & (F.col(BROUGHT) < number))
     if batch_id > through:
         since = known.where((number > through) & (number < batch_id))
-        return found.join(since.select(*PLACE), list(PLACE), "left_anti")
+        return found.join(since.select(*ROW_KEY), list(ROW_KEY), "left_anti")
     again = known.where((number >= batch_id) & (number <= through))
     return found.unionByName(again.select(*START, BROUGHT, *_payload(again, source)))
 
 
 def forgotten(root: str, source: str) -> int:
     """Batch up to which ended lifetimes are removed from the open ones; 0 if none are."""
-    place = f"{root}/{open_table(source)}"
-    return (last_of(place, _FORGETTING) or 0) if exists(place) else 0
+    location = f"{root}/{open_table(source)}"
+    return (last_of(location, _FORGETTING) or 0) if exists(location) else 0
 
 
 def forget_ended(spark: SparkSession, root: str, source: str, through: int) -> None:
     """Rewrite the open lifetimes without those that batches up to `through`, all of them committed, have ended."""
-    place, ended = f"{root}/{open_table(source)}", f"{root}/{ended_table(source)}"
-    if not (exists(place) and exists(ended)):
+    location, ended = f"{root}/{open_table(source)}", f"{root}/{ended_table(source)}"
+    if not (exists(location) and exists(ended)):
         return
-    since, whole = _unforgotten(spark, place)
+    since, whole = _unforgotten(spark, location)
     number = F.col("_batch_id")
     known = spark.read.format("delta").load(ended)
     known = known.where((number > since) & (number <= through) & (F.col(BROUGHT) < number))
-    kept = whole.join(known.select(*PLACE), list(PLACE), "left_anti").select(*map(quoted, whole.columns))
+    kept = whole.join(known.select(*ROW_KEY), list(ROW_KEY), "left_anti").select(*map(quoted, whole.columns))
     once = {"txnAppId": _FORGETTING, "txnVersion": str(through)}
-    kept.write.format("delta").mode("overwrite").options(**once).save(place)
+    kept.write.format("delta").mode("overwrite").options(**once).save(location)
 
 
 def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
@@ -119,15 +119,15 @@ def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -
     return rows.select(*START, *added, *_payload(rows, source))
 
 
-def _unforgotten(spark: SparkSession, place: str) -> tuple[int, DataFrame]:
+def _unforgotten(spark: SparkSession, location: str) -> tuple[int, DataFrame]:
     """Batch up to which ended lifetimes are removed (0: none), and the rows of the table.
 
     Both are of one moment: a replay may read while a run removes lifetimes.
     """
     while True:
-        through = last_of(place, _FORGETTING)
-        left = spark.read.format("delta").load(place)
-        if last_of(place, _FORGETTING) == through:
+        through = last_of(location, _FORGETTING)
+        left = spark.read.format("delta").load(location)
+        if last_of(location, _FORGETTING) == through:
             return through or 0, left
 
 

@@ -156,7 +156,7 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
     rows = rows.select(
         PARTITION,
         F.greatest(F.unix_micros("_watermark"), columns.sets).alias("mark"),
-        F.when(columns.counts, F.col(OFFSET)).alias("place"),
+        F.when(columns.counts, F.col(OFFSET)).alias("position"),
         F.when(columns.counts, columns.period).alias("period"),
         columns.given.alias("given"),
         opened.alias("opened"),
@@ -168,14 +168,14 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
 
 
 def _by_partition(rows: DataFrame) -> DataFrame:
-    """Aggregates of each partition for `_left`, from rows with `mark`, `place`, `period`, `given` and `opened`."""
+    """Aggregates of each partition for `_left`, from rows with `mark`, `position`, `period`, `given` and `opened`."""
     periods = rows.groupBy(PARTITION, "period").agg(
         F.max("mark").alias("mark"),
-        F.count("place").alias("counted"),
+        F.count("position").alias("counted"),
         F.sum("opened").alias("opened"),
-        F.min_by("given", "place").alias("first"),
-        F.max_by("given", "place").alias("last"),
-        F.max("place").alias("place"),
+        F.min_by("given", "position").alias("first"),
+        F.max_by("given", "position").alias("last"),
+        F.max("position").alias("position"),
     )
     return periods.groupBy(PARTITION).agg(
         F.max("mark").alias("mark"),
@@ -183,7 +183,7 @@ def _by_partition(rows: DataFrame) -> DataFrame:
         F.max("period").alias("period"),
         F.sum("opened").alias("opened"),
         F.max_by("first", "period").alias("entering"),
-        F.max_by("last", "place").alias("last"),
+        F.max_by("last", "position").alias("last"),
     )
 
 

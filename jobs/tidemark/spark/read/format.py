@@ -73,7 +73,7 @@ class FormatReader:
     failed."""
 
 
-def positioned(rows: DataFrame, place: Column, share: float, *given: Column) -> DataFrame:
+def positioned(rows: DataFrame, file_metadata: Column, share: float, *given: Column) -> DataFrame:
     """Rows (`given` columns, or all of them) with path, split and number.
 
     A `share` below 1 keeps the rows that a hash of their number picks, which costs less than a random number for
@@ -81,8 +81,8 @@ def positioned(rows: DataFrame, place: Column, share: float, *given: Column) -> 
     """
     found = rows.select(
         *(given or [F.col(column_of(name)) for name in rows.columns]),
-        place.getField("file_path").alias(PATH),
-        place.getField("file_block_start").alias(BLOCK),
+        file_metadata.getField("file_path").alias(PATH),
+        file_metadata.getField("file_block_start").alias(BLOCK),
         F.monotonically_increasing_id().alias(ROW),
     )
     return found if share >= 1 else found.where(F.pmod(F.xxhash64(ROW), F.lit(math.ceil(1 / share))) == 0)

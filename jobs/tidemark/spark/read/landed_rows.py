@@ -40,7 +40,7 @@ from tidemark.spark.punctuation.state import WITH_END, mark_columns
 from tidemark.spark.read import formats
 from tidemark.spark.read.format import Sight, row_text
 from tidemark.spark.read.formats import look_at
-from tidemark.spark.read.object_columns import Objects, place_of
+from tidemark.spark.read.object_columns import Objects, location_of
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import micros_of
 
@@ -86,7 +86,7 @@ def _parsed(
 ) -> DataFrame:
     """Rows of sound objects as their format parses them, and one row for each damaged object."""
     sound = [item for item in objects if item.uri not in damaged]
-    notes = [(place_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
+    notes = [(location_of(item), damaged[item.uri]) for item in objects if item.uri in damaged]
     frames = [formats.read(spark, source, sound, sights, share)] if sound else []
     if notes:
         frames.append(formats.unreadable(spark, source, notes))

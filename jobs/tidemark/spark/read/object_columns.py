@@ -34,7 +34,7 @@ class Objects:
     def set(self, source: SourceSpec, objects: Sequence[LandedObject], batch_id: int) -> None:
         """Set the objects for later jobs."""
         known = [
-            (stored_uri(item.uri), item.modified, _partition_of_path(source, item.uri), _places_of(item))
+            (stored_uri(item.uri), item.modified, _partition_of_path(source, item.uri), _uris_of(item))
             for item in objects
         ]
         self._lookup.set(json.dumps([batch_id, known]))
@@ -61,15 +61,15 @@ def spark_path(path: str) -> str:
     return ("file://" if path.startswith("/") else "") + "".join(_quoted(char) for char in path)
 
 
-def place_of(item: LandedObject) -> str:
+def location_of(item: LandedObject) -> str:
     """Path of an object's rows; a made-up one (`refused:`) if the object is not read."""
     return spark_path(spark_reads(item)) if item.refusal is None else f"refused:{stored_uri(item.uri)}"
 
 
-def _places_of(item: LandedObject) -> list[str]:
+def _uris_of(item: LandedObject) -> list[str]:
     """Both forms in which Spark may name a local file: with and without an empty authority."""
-    place = place_of(item)
-    return [place, place.replace("file:///", "file:/", 1)] if place.startswith("file:///") else [place]
+    file_uri = location_of(item)
+    return [file_uri, file_uri.replace("file:///", "file:/", 1)] if file_uri.startswith("file:///") else [file_uri]
 
 
 def _quoted(char: str) -> str:

@@ -100,7 +100,7 @@ def has_no_line(item: LandedObject, blank: bytes, *, comment: bytes = b"", heade
 def parsed(
     source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
 ) -> DataFrame:
-    """Rows as `FormatReader.parse` returns them, of lines as `VALUE` with their place."""
+    """Rows as `FormatReader.parse` returns them, of lines as `VALUE` with their position."""
     options = options | PERMISSIVE
     types = types_in_files(source)
     parse = parser.again

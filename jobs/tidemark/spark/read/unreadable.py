@@ -28,7 +28,7 @@ _NOT_THE_OBJECTS = re.compile(
 )
 """Faults of this machine or of S3, not of an object. An object that changes while it is read is found by its tag."""
 _NOT_FOUND = re.compile(r"PATH_NOT_FOUND|FILE_NOT_EXIST|FileNotFoundException|NoSuchFileException")
-_PLACE = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
+_PATH = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
     r"not a gzip file|incorrect header check|invalid (stored|block|distance|code|bit)": "its compression is damaged",
@@ -104,9 +104,9 @@ def explain(error: Exception, item: LandedObject) -> str:
     """Reason why an object cannot be read, in one line without paths of this machine."""
     causes = _CAUSE.findall(str(error))
     text = f"{causes[-1][0].rsplit('.', 1)[-1]}: {causes[-1][1]}" if causes else first_line(error)
-    for place in (f"file://{item.path}", f"file:{item.path}", item.path):
-        text = text.replace(place, "it")
-    text = _PLACE.sub("it", text).strip().rstrip(":")
+    for spelling in (f"file://{item.path}", f"file:{item.path}", item.path):
+        text = text.replace(spelling, "it")
+    text = _PATH.sub("it", text).strip().rstrip(":")
     words = next((words for pattern, words in _PLAIN_WORDS.items() if re.search(pattern, text)), None)
     return (f"{words} ({text})" if words else text)[:_LONGEST_NOTE]
 

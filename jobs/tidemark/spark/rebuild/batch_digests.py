@@ -11,13 +11,13 @@ from tidemark.core.batch_result import TableDigest
 from tidemark.spark.digests import measured
 from tidemark.spark.judge import events
 from tidemark.spark.tables import delta
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 KINDS = ("events", "streams", "dead_letters")
 
 
 def standing(
-    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, versions: Mapping[str, int]
+    spark: SparkSession, root: Location, spec: PipelineSpec, batch_id: int, versions: Mapping[str, int]
 ) -> list[TableDigest]:
     """Digests of a batch's rows in the tables of these `KINDS`. `versions` gives the digest version of each table."""
     found = []
@@ -31,7 +31,7 @@ def standing(
 
 
 def _rows(
-    spark: SparkSession, root: Place, spec: PipelineSpec, batch_id: int, table: str, source: str | None
+    spark: SparkSession, root: Location, spec: PipelineSpec, batch_id: int, table: str, source: str | None
 ) -> DataFrame | None:
     if source is None:
         return delta.slice_of(spark, str(root / table), batch_id)

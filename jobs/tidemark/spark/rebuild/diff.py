@@ -20,7 +20,7 @@ from tidemark.records.versions import DifferenceRecord, ExcludedObject, OutputDi
 from tidemark.spark.rebuild.comparison import DIFFERENCE, FATE, REPORTED
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _NUMBERS = ("_batch_id", "_offset")
 _SAME, _RANK = "__tidemark_same", "__tidemark_rank"
@@ -34,8 +34,8 @@ class Contrast:
     tables of the target. `begin` is the first time of the range, microseconds."""
 
     spark: SparkSession
-    base: Place
-    target: Place
+    base: Location
+    target: Location
     first: int
     begin: int
 
@@ -65,7 +65,9 @@ class Contrast:
         return found
 
     def _rows(self, source: SourceSpec) -> RowsDifference | None:
-        sides = [self._brought(place, f"events/{source.name}", self.first) for place in (self.base, self.target)]
+        sides = [
+            self._brought(location, f"events/{source.name}", self.first) for location in (self.base, self.target)
+        ]
         kinds = [{} if side is None else {field.name: field.dataType for field in side.schema} for side in sides]
         known = [each for each in kinds if each]
         if not known:
@@ -119,11 +121,11 @@ class Contrast:
         recorded = found.select(
             F.lit(name).alias("_source"), *about, *sides, F.when(crossing, F.lit("T0")).alias("_crosses")
         )
-        place = str(self.target / DIFFERENCE / "rows")
-        recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+        location = str(self.target / DIFFERENCE / "rows")
+        recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
 
     def _outputs(self, table: str) -> OutputDifference | None:
-        sides = [self._brought(place, table, self.first) for place in (self.base, self.target)]
+        sides = [self._brought(location, table, self.first) for location in (self.base, self.target)]
         known = [side for side in sides if side is not None]
         if not known:
             return None
@@ -137,16 +139,16 @@ class Contrast:
         for number, (change, rows) in enumerate((("before", lost), ("after", made))):
             counts[number] = rows.count()
             if counts[number]:
-                place = str(self.target / DIFFERENCE / table)
+                location = str(self.target / DIFFERENCE / table)
                 recorded = rows.withColumn("_difference", F.lit(change))
-                recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(place)
+                recorded.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
         return {"gone": counts[0], "new": counts[1]} if any(counts) else None
 
-    def _brought(self, root: Place, table: str, first: int) -> DataFrame | None:
-        place = str(root / table)
-        if not delta.exists(place):
+    def _brought(self, root: Location, table: str, first: int) -> DataFrame | None:
+        location = str(root / table)
+        if not delta.exists(location):
             return None
-        return self.spark.read.format("delta").load(place).where(F.col("_batch_id") >= first)
+        return self.spark.read.format("delta").load(location).where(F.col("_batch_id") >= first)
 
 
 def _numbered(rows: DataFrame, payload: list[str], which: str) -> DataFrame:

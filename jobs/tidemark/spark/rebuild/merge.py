@@ -35,7 +35,7 @@ from tidemark.spark.streams.writer import STATISTICS
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import timestamp_of
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _PUT = (*FATE, "_raw")
 """Columns that are replaced in a row with a new fate."""
@@ -76,9 +76,9 @@ class TableMerge:
     base. Outputs that the slice released after its `last` recorded batch count as released by that batch."""
 
     spark: SparkSession
-    base: Place
-    slice: Place
-    target: Place
+    base: Location
+    slice: Location
+    target: Location
     asked: Range
     last: int
     kept: list[DataFrame] = field(default_factory=list)
@@ -108,8 +108,8 @@ class TableMerge:
 
     def put_rows(self, source: SourceSpec, changed: ChangedRows) -> None:
         """Rewrite the days that have changed rows, in one commit."""
-        place = str(self.target / f"events/{source.name}")
-        whole = self.spark.read.format("delta").load(place)
+        location = str(self.target / f"events/{source.name}")
+        whole = self.spark.read.format("delta").load(location)
         dates = ", ".join(f"'{day}'" for day in changed.days)
         days = whole.where(f"{PARTITION_COLUMN} IN ({dates})")
         joined = days.join(changed.rows.select(*_KEYS, _NEW), list(_KEYS), "left")
@@ -117,7 +117,7 @@ class TableMerge:
         fates = {name: F.when(hit, F.col(_NEW)[name]).otherwise(F.col(name)) for name in _PUT}
         columns = [fates[name].alias(name) if name in fates else quoted(name) for name in whole.columns]
         merged = joined.select(*columns).repartitionByRange(F.col(PARTITION_COLUMN), F.col("_batch_id"))
-        _replace(merged, place, f"{PARTITION_COLUMN} IN ({dates})")
+        _replace(merged, location, f"{PARTITION_COLUMN} IN ({dates})")
 
     def record_rows(self, source: str, changed: ChangedRows) -> RowsDifference:
         """Record the changed rows with both fates. Returns their number, in all and by pair of fates, and how many
@@ -248,8 +248,8 @@ class TableMerge:
         return F.coalesce(after & (end <= timestamp_of(self.asked.end)), F.lit(False))
 
     def _columns(self, table: str) -> list[str]:
-        for place in (self.base, self.slice):
-            found = self._table(place, table)
+        for location in (self.base, self.slice):
+            found = self._table(location, table)
             if found is not None:
                 return found.columns
         return []
@@ -263,19 +263,19 @@ class TableMerge:
         ]
         both = sides[0] if len(sides) == 1 else sides[0].unionByName(sides[1], allowMissingColumns=True)
         new = F.col(_SIDE) == "after"
-        place = str(self.target / DIFFERENCE / table)
-        written = delta.append_measured(both, place, self.last, table, matching=new)
+        location = str(self.target / DIFFERENCE / table)
+        written = delta.append_measured(both, location, self.last, table, matching=new)
         if written is None:
             raise RuntimeError(f"the difference of {table} is recorded already")
         return written.digest.rows - written.matching, written.matching
 
-    def _table(self, root: Place, table: str) -> DataFrame | None:
-        place = str(root / table)
-        return self.spark.read.format("delta").load(place) if delta.exists(place) else None
+    def _table(self, root: Location, table: str) -> DataFrame | None:
+        location = str(root / table)
+        return self.spark.read.format("delta").load(location) if delta.exists(location) else None
 
 
-def _replace(rows: DataFrame, place: str, condition: str) -> None:
-    rows.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(place)
+def _replace(rows: DataFrame, location: str, condition: str) -> None:
+    rows.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(location)
 
 
 def _statistics(rows: DataFrame) -> str:

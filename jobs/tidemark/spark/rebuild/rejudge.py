@@ -28,7 +28,7 @@ from tidemark.spark.read.landed_rows import rows_of_events
 from tidemark.spark.tables import accounts, delta
 from tidemark.spark.tables.delta import CommitRows, quoted
 from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SliceEngine:
     not named)."""
 
     engine: Engine
-    base: Place
+    base: Location
     states: Callable[[int], States]
     reads: Mapping[str, ReadRange]
 
@@ -51,10 +51,10 @@ class SliceEngine:
         """Append the rows of a batch, judged again, and return their outcome."""
         source, batch_id, objects = batch.source, batch.number, batch.objects
         part = replace(batch, opening=replace(batch.opening, read_from=None), objects=_taken(objects))
-        place = self.engine.place(batch.events)
+        location = self.engine.location(batch.events)
         counts: Counts | None = None
-        if recovering and delta.holds(place, batch_id):
-            written = events.as_appended(self.engine.spark, source, place, batch_id)
+        if recovering and delta.holds(location, batch_id):
+            written = events.as_appended(self.engine.spark, source, location, batch_id)
         else:
             counts, written = self._rejudged(part)
             self.engine.checkpoint("events")
@@ -88,16 +88,18 @@ class SliceEngine:
             judged = engine.rejudge(batch, again, from_events=True)
             tally = FateCounter(engine.spark, source, batch.uris)
             counted = tally.counted(judged)
-            return events.write_events(counted, tally, source, engine.place(batch.events), batch_id)
+            return events.write_events(counted, tally, source, engine.location(batch.events), batch_id)
 
     def recorded(self, source: SourceSpec, first: int, last: int) -> DataFrame | None:
         """Rows of batches first..last in the base that belong to the slice, with the columns that the source
         declares; None if the base has no such table."""
-        place = str(self.base / f"events/{source.name}")
-        if not delta.exists(place):
+        location = str(self.base / f"events/{source.name}")
+        if not delta.exists(location):
             return None
         whole = (
-            self.engine.spark.read.format("delta").load(place).where(within(self.reads.get(source.name, ReadRange())))
+            self.engine.spark.read.format("delta")
+            .load(location)
+            .where(within(self.reads.get(source.name, ReadRange())))
         )
         payload = [column.name for column in source.columns]
         fixed = [name for name in whole.columns if name.startswith("_") and name not in payload]

@@ -20,7 +20,7 @@ from tidemark.spark.tables.delta import quoted
 def put_back(
     spark: SparkSession,
     rows: DataFrame,
-    place: str,
+    location: str,
     batch_id: int,
     *,
     partition_by: str | None = None,
@@ -28,31 +28,31 @@ def put_back(
 ) -> None:
     """Replace the rows of a batch by these, in one commit. If the table's log does not know the batch, the commit
     records that it was appended."""
-    if not delta.exists(place):
-        delta.append(rows, place, batch_id, partition_by=partition_by, statistics=statistics)
+    if not delta.exists(location):
+        delta.append(rows, location, batch_id, partition_by=partition_by, statistics=statistics)
         return
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"_batch_id = {batch_id}")
-    if not delta.holds(place, batch_id):
+    if not delta.holds(location, batch_id):
         writer = writer.options(txnAppId=APPLICATION, txnVersion=str(batch_id))
-    writer.option("mergeSchema", "true").save(place)
-    spark.catalog.refreshByPath(place)
+    writer.option("mergeSchema", "true").save(location)
+    spark.catalog.refreshByPath(location)
 
 
-def withdraw(spark: SparkSession, place: str, first: int, last: int, writer: str) -> None:
+def withdraw(spark: SparkSession, location: str, first: int, last: int, writer: str) -> None:
     """Delete the rows of batches first..last in one commit, which records that `writer` has done so."""
-    none = spark.read.format("delta").load(place).limit(0)
+    none = spark.read.format("delta").load(location).limit(0)
     column = "batch_id" if "batch_id" in none.columns and "_batch_id" not in none.columns else "_batch_id"
     rows = none.write.format("delta").mode("overwrite")
     rows = rows.option("replaceWhere", f"{column} >= {first} AND {column} <= {last}")
-    rows.options(txnAppId=writer, txnVersion=str(last)).save(place)
-    spark.catalog.refreshByPath(place)
+    rows.options(txnAppId=writer, txnVersion=str(last)).save(location)
+    spark.catalog.refreshByPath(location)
 
 
-def know(spark: SparkSession, place: str, writer: str, batch_id: int) -> None:
+def know(spark: SparkSession, location: str, writer: str, batch_id: int) -> None:
     """Record in the log of a rebuilt table that a writer has appended a batch to it."""
-    if delta.exists(place):
-        none = spark.read.format("delta").load(place).limit(0)
-        delta.append(none, place, batch_id, application=writer)
+    if delta.exists(location):
+        none = spark.read.format("delta").load(location).limit(0)
+        delta.append(none, location, batch_id, application=writer)
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ class Recomputed:
         self.engine, self.part, self.from_landing = engine, part, from_landing
         taken = [item for item in part.batch.objects if item.state is not ObjectState.VANISHED]
         self.batch = replace(part.batch, objects=taken)
-        place = engine.place(self.batch.events)
+        location = engine.location(self.batch.events)
         self.skipped: dict[str, Seen] = {}
-        self.recorded = delta.slice_of(engine.spark, place, self.batch.number) if delta.exists(place) else None
+        self.recorded = delta.slice_of(engine.spark, location, self.batch.number) if delta.exists(location) else None
         sample = None
         if from_landing:
             rows, sample = self._landed(taken)

@@ -15,7 +15,7 @@ from tidemark.core.stream_output import OUTPUTS
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.spark.judge import seen, substreams
 from tidemark.spark.tables.delta import append, exists
-from tidemark.storage import Place
+from tidemark.storage import Location
 
 _REPAIR = "tidemark/repair"
 KINDS = ("events", *OUTPUTS)
@@ -23,7 +23,7 @@ KINDS = ("events", *OUTPUTS)
 
 def truncate(
     spark: SparkSession,
-    root: Place,
+    root: Location,
     tables: Sequence[str],
     sources: Mapping[str, SourceSpec],
     states: States,
@@ -40,7 +40,7 @@ def truncate(
 
 
 def write_all_seen(
-    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+    spark: SparkSession, root: Location, sources: Mapping[str, SourceSpec], states: States, first: int
 ) -> None:
     """Write the keys that batches before `first` left, of all sources that look for duplicates."""
     for source in sources.values():
@@ -48,13 +48,13 @@ def write_all_seen(
             write_seen(spark, root, source, states, first)
 
 
-def write_seen(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> int:
+def write_seen(spark: SparkSession, root: Location, source: SourceSpec, states: States, first: int) -> int:
     """Write the keys that batches before `first` left, computed from the events. Returns the number of rows."""
-    place = str(root / f"events/{source.name}")
-    if not exists(place):
+    location = str(root / f"events/{source.name}")
+    if not exists(location):
         return 0
     mine = {name: state for (of, name), state in states.items() if of == source.name}
-    rows = seen.left(spark.read.format("delta").load(place), source, first, mine).persist()
+    rows = seen.left(spark.read.format("delta").load(location), source, first, mine).persist()
     try:
         seen.replace_all(rows, str(root / seen.table_of(source.name)), first - 1)
         return rows.count()
@@ -63,7 +63,7 @@ def write_seen(spark: SparkSession, root: Place, source: SourceSpec, states: Sta
 
 
 def write_substreams(
-    spark: SparkSession, root: Place, sources: Mapping[str, SourceSpec], states: States, first: int
+    spark: SparkSession, root: Location, sources: Mapping[str, SourceSpec], states: States, first: int
 ) -> int:
     """Write the substreams as the batches before `first` left them, computed from the events. Returns the number of
     rows."""
@@ -73,22 +73,22 @@ def write_substreams(
         return 0
     whole = reduce(DataFrame.unionByName, known).persist()
     try:
-        place = str(root / "substreams")
-        if exists(place):
-            whole.write.format("delta").mode("overwrite").save(place)
+        location = str(root / "substreams")
+        if exists(location):
+            whole.write.format("delta").mode("overwrite").save(location)
         else:
-            append(whole, place, first - 1, application=_REPAIR)
+            append(whole, location, first - 1, application=_REPAIR)
         return whole.count()
     finally:
         whole.unpersist()
 
 
-def _left(spark: SparkSession, root: Place, source: SourceSpec, states: States, first: int) -> DataFrame | None:
+def _left(spark: SparkSession, root: Location, source: SourceSpec, states: States, first: int) -> DataFrame | None:
     """Watermark of each substream of a source above its partition's floor, from the rows that set it; None if the
     source has no substreams or no events table."""
-    place = str(root / f"events/{source.name}")
-    if not source.over or source.timestamp_by is None or not exists(place):
+    location = str(root / f"events/{source.name}")
+    if not source.over or source.timestamp_by is None or not exists(location):
         return None
     floors = {name: state.floor for (of, name), state in states.items() if of == source.name and name != UNKNOWN}
-    events = spark.read.format("delta").load(place)
+    events = spark.read.format("delta").load(location)
     return substreams.left(events, source.name, first, source.policy.disorder, floors)

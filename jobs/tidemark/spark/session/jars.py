@@ -97,7 +97,7 @@ def require_s3() -> None:
     """Ensure, before a JVM is started, that the jars for S3 are installed or that Spark brings its own; else raise
     TidemarkError."""
     if not s3_jars() and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        raise TidemarkError("the jars that Spark needs for s3:// places are not installed", hint=S3_HINT)
+        raise TidemarkError("the jars that Spark needs for s3:// locations are not installed", hint=S3_HINT)
 
 
 def read_lock(lock: Path) -> list[Jar]:
@@ -147,7 +147,7 @@ def install(lock: Path, folder: Path) -> list[Path]:
     if missing:
         require_java()
         for jar, found in zip(missing, _resolve(missing), strict=True):
-            _place(jar, found, folder)
+            _move(jar, found, folder)
     names = {jar.file_name for jar in jars} | {JAR}
     for other in set(folder.iterdir()):
         if other.name not in names:
@@ -183,7 +183,7 @@ def _ensure_ours(folder: Path, jars: Sequence[Jar]) -> None:
         )
 
 
-def _place(jar: Jar, found: Path, folder: Path) -> None:
+def _move(jar: Jar, found: Path, folder: Path) -> None:
     if not is_sound(found, jar):
         raise TidemarkError(
             f"{jar.coordinate} is not the jar of the lock file: its sha256 differs from {jar.sha256}",

@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tidemark.config.address import S3Place, is_s3
+from tidemark.config.address import S3Location, is_s3
 from tidemark.core.batch import LandedObject
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import hadoop_configuration, running
@@ -35,8 +35,8 @@ def spark_reads(item: LandedObject) -> str:
     else."""
     if not is_s3(item.path):
         return item.path
-    place = S3Place(item.path)
-    return f"landed://{place.bucket}/{item.size}-{item.tag.encode().hex()}/{place.key}"
+    location = S3Location(item.path)
+    return f"landed://{location.bucket}/{item.size}-{item.tag.encode().hex()}/{location.key}"
 
 
 def configure(spark: SparkSession) -> None:
@@ -45,7 +45,7 @@ def configure(spark: SparkSession) -> None:
     try:
         running().java.lang.Thread.currentThread().getContextClassLoader().loadClass(_SETTINGS["fs.s3.impl"])
     except Py4JJavaError:
-        raise TidemarkError("this Spark has no jars for s3:// places (hadoop-aws)", hint=S3_HINT) from None
+        raise TidemarkError("this Spark has no jars for s3:// locations (hadoop-aws)", hint=S3_HINT) from None
     known = hadoop_configuration()
     for key, value in (_SETTINGS | _of_the_environment()).items():
         if not _is_given(known, key):

@@ -22,8 +22,8 @@ def database() -> str:
 
 
 def _version_in(folder: Path) -> str:
-    for place in (folder / name for name in _VERSION_FILES):
-        if place.is_file():
-            with place.open(encoding="utf-8") as file:
+    for path in (folder / name for name in _VERSION_FILES):
+        if path.is_file():
+            with path.open(encoding="utf-8") as file:
                 return file.readline().split()[-1]
     return "unknown"

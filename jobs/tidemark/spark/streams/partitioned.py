@@ -95,14 +95,14 @@ class PartitionedSteps:
         return rows
 
     def _pulled_back(self, rows: DataFrame, column: str, due: Due, lateness: int) -> DataFrame:
-        settled = rows.withColumn(column, F.col(column) - lateness)
+        lowered = rows.withColumn(column, F.col(column) - lateness)
         found = None if due.after.complete else self.opened(due)
         if found is None:
-            return settled
+            return lowered
         keys = ["_partition", KEY] if due.step.partition_by == "substream" else ["_partition"]
         known = found.select(*[F.col(name).alias(f"{_OWNER}{name}") for name in keys], OPENED)
         equal = [F.col(name).eqNullSafe(F.col(f"{_OWNER}{name}")) for name in keys]
-        joined = settled.join(known, equal, "left").withColumn(column, F.least(column, OPENED))
+        joined = lowered.join(known, equal, "left").withColumn(column, F.least(column, OPENED))
         return joined.drop(OPENED, *[f"{_OWNER}{name}" for name in keys])
 
 

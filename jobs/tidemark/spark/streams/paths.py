@@ -22,8 +22,8 @@ class Path:
     """The `steps` from an origin (a source, a windowed stream, a join, or a stream with `preceding` or `until: next`)
     to a stream.
 
-    `place` has its positions in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the
-    end is the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
+    `position` is that in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the end is
+    the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
     """
 
     origin: str
@@ -32,7 +32,7 @@ class Path:
     preceding: bool = False
     until_next: bool = False
     steps: tuple[StreamSpec, ...] = ()
-    place: tuple[int, ...] = ()
+    position: tuple[int, ...] = ()
     begin: int = 0
     lasts: int | None = None
     open_: bool = False
@@ -93,9 +93,9 @@ def paths_into(spec: PipelineSpec, step: StreamSpec) -> list[Path]:
     found = []
     for index, name in enumerate(step.inputs):
         for path in paths_to(spec, name):
-            place = (index, *path.place) if len(step.inputs) > 1 else path.place
-            found.append(replace(path.through(step), place=place))
-    return sorted(found, key=lambda path: path.place)
+            position = (index, *path.position) if len(step.inputs) > 1 else path.position
+            found.append(replace(path.through(step), position=position))
+    return sorted(found, key=lambda path: path.position)
 
 
 def longest(spec: PipelineSpec, paths: Sequence[Path]) -> int | None:

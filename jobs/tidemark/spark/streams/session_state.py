@@ -132,8 +132,8 @@ class SessionWindowState:
 
     def _closed(self, after: int | None) -> DataFrame | None:
         """Windows that earlier runs closed and that end after a time (None: all); None without a table."""
-        places = [f"{self.root}/{folder}/{self.step.name}" for folder in ("streams", "before_start")]
-        frames = [self.spark.read.format("delta").load(place) for place in places if exists(place)]
+        locations = [f"{self.root}/{folder}/{self.step.name}" for folder in ("streams", "before_start")]
+        frames = [self.spark.read.format("delta").load(location) for location in locations if exists(location)]
         if not frames:
             return None
         whole = reduce(DataFrame.unionByName, frames).where(F.col("_batch_id") < self.due.first_batch)

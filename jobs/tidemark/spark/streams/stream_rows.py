@@ -113,16 +113,18 @@ class StreamRows:
         if source.lifetimes.edges:
             rows = lifetimes.of_edges(self.spark, self.root, source, self.last)
             return None if rows is None else rows.where(between_edges(path.begin, path.lasts, span))
-        place = f"{self.root}/events/{source.name}"
-        if self.given is None and not delta.exists(place):
+        location = f"{self.root}/events/{source.name}"
+        if self.given is None and not delta.exists(location):
             return None
         if self.given is not None:
             whole, wanted = self.given, F.lit(True)
         elif source.longest is None and path.lasts is None:
-            whole, wanted = self.spark.read.format("delta").load(place), needed(start, end, path.begin, 0, span)
+            whole, wanted = self.spark.read.format("delta").load(location), needed(start, end, path.begin, 0, span)
         else:
             length = path.lasts or 1
-            whole = file_pruning.rows_of(self.spark, place, "_system_timestamp", path.begin, length, span, self.last)
+            whole = file_pruning.rows_of(
+                self.spark, location, "_system_timestamp", path.begin, length, span, self.last
+            )
             wanted = needed(start, start, path.begin, length, span)
         judged = whole.where(start.isNotNull() & (F.col("_batch_id") <= self.known("last", self.last, "_batch_id")))
         return lifetimes.of_stream(source, judged).where(wanted)
@@ -130,8 +132,8 @@ class StreamRows:
     def _windows(self, path: Path, rank: int, span: Span) -> DataFrame | None:
         name, step = path.origin, self.spec.streams[path.origin]
         names = [f"{folder}/{name}" for folder in ("streams", "before_start")]
-        places = [f"{self.root}/{table}" for table in names]
-        frames = [self.spark.read.format("delta").load(place) for place in places if delta.exists(place)]
+        locations = [f"{self.root}/{table}" for table in names]
+        frames = [self.spark.read.format("delta").load(location) for location in locations if delta.exists(location)]
         frames += [self.ahead[table] for table in names if table in self.ahead]
         if not frames:
             return None

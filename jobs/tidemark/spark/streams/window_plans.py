@@ -87,11 +87,11 @@ def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFi
         return None
     if (source.longest or paths[0].lasts) is None:
         return None
-    place = f"{root}/events/{source.name}"
-    if not delta.exists(place):
+    location = f"{root}/events/{source.name}"
+    if not delta.exists(location):
         return None
     [path] = paths
-    return few_of(place, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
+    return few_of(location, "_system_timestamp", path.begin, path.lasts or 1, span, due.last_batch)
 
 
 @contextmanager

@@ -104,20 +104,20 @@ class Outputs:
         return sum(each.count() for each in found)
 
     def _written(
-        self, table: str, place: str, make: Callable[[], DataFrame | None], due: Due, recovering: bool
+        self, table: str, location: str, make: Callable[[], DataFrame | None], due: Due, recovering: bool
     ) -> TableDigest:
         batch_id = due.last_batch
         self.written.add(table)
-        if not (recovering and holds(place, batch_id)):
+        if not (recovering and holds(location, batch_id)):
             with self._counting(table, make, due) as counting:
                 if counting is None:
                     return table_digest(table, 0, 0, 0)
                 ranges = statistics_of(counting.columns)
-                written = append_counted(counting, place, batch_id, table, statistics=ranges)
+                written = append_counted(counting, location, batch_id, table, statistics=ranges)
             if written is not None:
                 self.not_due[table] = written.matching
                 return written.digest
-        stands = slice_of(self.spark, place, batch_id)
+        stands = slice_of(self.spark, location, batch_id)
         self.not_due[table] = stands.where(self._wrong(table, due)).count()
         return measured(table, stands)
 

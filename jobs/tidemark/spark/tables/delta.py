@@ -19,7 +19,7 @@ from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.jvm_functions import java_class
 from tidemark.spark.session.settings import PAGES
 from tidemark.spark.tables.row_counter import CountedRows, Counting
-from tidemark.storage import LOG, Place, delta_table, is_table, place_of, read_bytes
+from tidemark.storage import LOG, Location, delta_table, is_table, location_of, read_bytes
 
 CHECKPOINT_EVERY = 50
 """Commits between checkpoints of a table's log: each lists all live files, which grow with history."""
@@ -42,7 +42,7 @@ class CommitRows(NamedTuple):
 
 def append(
     rows: DataFrame,
-    place: str,
+    location: str,
     batch_id: int,
     *,
     partition_by: str | None = None,
@@ -54,12 +54,12 @@ def append(
 
     The rows returned are read from the commit's own files, without a search among all files of the table.
     """
-    version = _appended(rows, place, batch_id, partition_by, statistics, application)
-    return None if version is None else _written(rows, place_of(place), version)
+    version = _appended(rows, location, batch_id, partition_by, statistics, application)
+    return None if version is None else _written(rows, location_of(location), version)
 
 
 def _appended(
-    rows: DataFrame, place: str, batch_id: int, partition_by: str | None, statistics: str | None, application: str
+    rows: DataFrame, location: str, batch_id: int, partition_by: str | None, statistics: str | None, application: str
 ) -> int | None:
     """Append the rows. Returns the version of the table that this made; None if the batch had been appended
     before."""
@@ -69,34 +69,34 @@ def _appended(
     if statistics:
         table["delta.dataSkippingStatsColumns"] = statistics
     if plain(Way.APPEND):
-        made = holds(place, batch_id, application)
-        return None if made else _appended_by_delta(rows, place, partition_by, options | table)
+        made = holds(location, batch_id, application)
+        return None if made else _appended_by_delta(rows, location, partition_by, options | table)
     by = scala_sequence([partition_by] if partition_by else [])
     settings = scala_map(options), scala_map(table)
     version: int = java_class("plans.TableAppend").appendOnce(
-        session_of(spark), place, rows_of(rows), by, *settings, application, batch_id
+        session_of(spark), location, rows_of(rows), by, *settings, application, batch_id
     )
     return None if version < 0 else version
 
 
 def _appended_by_delta(
-    rows: DataFrame, place: str, partition_by: str | None, options: Mapping[str, str]
+    rows: DataFrame, location: str, partition_by: str | None, options: Mapping[str, str]
 ) -> int | None:
     """Append the rows with Delta's public writer, which looks the batch's number up in the state of the whole table.
 
     The writer does not say which version it made, or that another process appended the batch meanwhile: the version
     is the one whose commit bears a mark of this call.
     """
-    mark, before = uuid4().hex, delta_table(place).version() if exists(place) else -1
+    mark, before = uuid4().hex, delta_table(location).version() if exists(location) else -1
     writer = rows.write.format("delta").mode("append").options(**options, userMetadata=mark)
-    (writer.partitionBy(partition_by) if partition_by else writer).save(place)
-    versions = range(before + 1, delta_table(place).version() + 1)
-    return next((each for each in versions if mark in _commit(place_of(place), each)), None)
+    (writer.partitionBy(partition_by) if partition_by else writer).save(location)
+    versions = range(before + 1, delta_table(location).version() + 1)
+    return next((each for each in versions if mark in _commit(location_of(location), each)), None)
 
 
 def append_measured(
     rows: DataFrame,
-    place: str,
+    location: str,
     batch_id: int,
     table: str,
     *,
@@ -108,12 +108,12 @@ def append_measured(
     """Append as `append` does. Returns the digest of the rows and the number of those that are `matching`, both taken
     during the write; None if the batch had been appended before."""
     counting = Counting.of(rows, matching)
-    return append_counted(counting, place, batch_id, table, partition_by, statistics, application)
+    return append_counted(counting, location, batch_id, table, partition_by, statistics, application)
 
 
 def append_counted(
     counting: Counting,
-    place: str,
+    location: str,
     batch_id: int,
     table: str,
     partition_by: str | None = None,
@@ -121,49 +121,49 @@ def append_counted(
     application: str = APPLICATION,
 ) -> CountedRows | None:
     """Append, as `append_measured` does, rows that are already set up for counting."""
-    if _appended(counting.rows, place, batch_id, partition_by, statistics, application) is None:
+    if _appended(counting.rows, location, batch_id, partition_by, statistics, application) is None:
         return None
     return counting.result(table)
 
 
-def holds(place: str, batch_id: int, application: str = APPLICATION) -> bool:
-    """True if a micro-batch was appended to the table at `place`, even one without rows."""
-    known = last_of(place, application) if exists(place) else None
+def holds(location: str, batch_id: int, application: str = APPLICATION) -> bool:
+    """True if a micro-batch was appended to the table at `location`, even one without rows."""
+    known = last_of(location, application) if exists(location) else None
     return known is not None and known >= batch_id
 
 
-def last_of(place: str, application: str) -> int | None:
-    """The last number that an application recorded in the log of the table at `place`; None if it recorded none."""
-    return delta_table(place).transaction_version(application)
+def last_of(location: str, application: str) -> int | None:
+    """The last number that an application recorded in the log of the table at `location`; None if there is none."""
+    return delta_table(location).transaction_version(application)
 
 
-def _written(rows: DataFrame, place: Place, version: int) -> CommitRows:
-    actions = map(json.loads, _commit(place, version).splitlines())
+def _written(rows: DataFrame, location: Location, version: int) -> CommitRows:
+    actions = map(json.loads, _commit(location, version).splitlines())
     files = [action["add"] for action in actions if "add" in action]
     if not files:
         return CommitRows(None, 0)
     added, count = [file["path"] for file in files], sum(json.loads(file["stats"])["numRecords"] for file in files)
 
     def read() -> DataFrame:
-        return files_of(rows.sparkSession, place, added, rows.schema).select(*map(quoted, rows.columns))
+        return files_of(rows.sparkSession, location, added, rows.schema).select(*map(quoted, rows.columns))
 
     return CommitRows(cache(read), count)
 
 
-def _commit(place: Place, version: int) -> str:
-    """The log's entry for a version of the table at `place`, a JSON object a line."""
-    return read_bytes(place / LOG / f"{version:020d}.json").decode()
+def _commit(location: Location, version: int) -> str:
+    """The log's entry for a version of the table at `location`, a JSON object a line."""
+    return read_bytes(location / LOG / f"{version:020d}.json").decode()
 
 
-def files_of(spark: SparkSession, place: Place, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """Rows of some files of the table at `place`, given their `paths` in its log. Partition columns come last."""
-    reader = spark.read.schema(schema).option("basePath", str(place)).option("__globPaths__", "false")
-    return reader.parquet(*whole(place, paths))
+def files_of(spark: SparkSession, location: Location, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """Rows of some files of the table at `location`, given their `paths` in its log. Partition columns come last."""
+    reader = spark.read.schema(schema).option("basePath", str(location)).option("__globPaths__", "false")
+    return reader.parquet(*whole(location, paths))
 
 
-def whole(place: Place, paths: Sequence[str]) -> list[str]:
-    """Paths of files as Spark takes them, given their paths in the log of the table at `place`."""
-    return [str(place / unquote(path)) for path in paths]
+def whole(location: Location, paths: Sequence[str]) -> list[str]:
+    """Paths of files as Spark takes them, given their paths in the log of the table at `location`."""
+    return [str(location / unquote(path)) for path in paths]
 
 
 def quoted(name: str) -> Column:
@@ -171,11 +171,11 @@ def quoted(name: str) -> Column:
     return F.col(f"`{name.replace('`', '``')}`")
 
 
-def exists(place: str) -> bool:
-    """True if there is a Delta table at `place`. A log without a commit, as a crash may leave, is none."""
-    return is_table(place)
+def exists(location: str) -> bool:
+    """True if there is a Delta table at `location`. A log without a commit, as a crash may leave, is none."""
+    return is_table(location)
 
 
-def slice_of(spark: SparkSession, place: str, batch_id: int) -> DataFrame:
+def slice_of(spark: SparkSession, location: str, batch_id: int) -> DataFrame:
     """The rows that one micro-batch appended to a table; files without any are skipped."""
-    return spark.read.format("delta").load(place).where(F.col("_batch_id") == batch_id)
+    return spark.read.format("delta").load(location).where(F.col("_batch_id") == batch_id)

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from tidemark.spark.tables.delta import files_of, whole
 from tidemark.spark.tables.time_range import Span
-from tidemark.storage import delta_table, place_of
+from tidemark.storage import delta_table, location_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -34,9 +34,9 @@ _PLAIN = 1
 
 @dataclass(frozen=True)
 class SelectedFiles:
-    """Files of the table at `place`: their paths in its log, their bytes in all, and the table's schema as JSON."""
+    """Files of the table at `location`: their paths in its log, their bytes in total, and its schema as JSON."""
 
-    place: str
+    location: str
     paths: tuple[str, ...]
     size: int
     schema: str
@@ -44,37 +44,39 @@ class SelectedFiles:
     @property
     def base(self) -> str:
         """Folder of the table, as Spark takes it."""
-        return str(place_of(self.place))
+        return str(location_of(self.location))
 
     @property
     def whole(self) -> list[str]:
         """Paths of the files, as Spark takes them."""
-        return whole(place_of(self.place), self.paths)
+        return whole(location_of(self.location), self.paths)
 
     def read(self, spark: SparkSession) -> DataFrame:
         """Read the rows of the files. Partition columns come last."""
-        return files_of(spark, place_of(self.place), self.paths, StructType.fromJson(json.loads(self.schema)))
+        return files_of(spark, location_of(self.location), self.paths, StructType.fromJson(json.loads(self.schema)))
 
 
-def rows_of(spark: SparkSession, place: str, start: str, begin: int, length: int, span: Span, last: int) -> DataFrame:
-    """Rows of the table at `place`, among them all that batches up to `last` brought and that `time_range.needed`
+def rows_of(
+    spark: SparkSession, location: str, start: str, begin: int, length: int, span: Span, last: int
+) -> DataFrame:
+    """Rows of the table at `location`, among them all that batches up to `last` brought and that `time_range.needed`
     selects for the span. Column `start` has the start of a row, which is `begin` earlier than its start in the span;
     each row lives for at most `length` microseconds."""
-    found = few_of(place, start, begin, length, span, last)
-    return spark.read.format("delta").load(place) if found is None else found.read(spark)
+    found = few_of(location, start, begin, length, span, last)
+    return spark.read.format("delta").load(location) if found is None else found.read(spark)
 
 
-def few_of(place: str, start: str, begin: int, length: int, span: Span, last: int) -> SelectedFiles | None:
+def few_of(location: str, start: str, begin: int, length: int, span: Span, last: int) -> SelectedFiles | None:
     """Files that have the rows of `rows_of`. None: there are no such files, too many, or they cannot be read as they
     are."""
-    table = delta_table(place)
+    table = delta_table(location)
     if table.protocol().min_reader_version != _PLAIN:
         return None
     log = _files(table, start, begin, length, span, last)
     if not 0 < log.num_rows <= MOST:
         return None
     paths, sizes = (log[name].to_pylist() for name in ("path", "size_bytes"))
-    return SelectedFiles(place, tuple(map(str, paths)), sum(size or 0 for size in sizes), table.schema().to_json())
+    return SelectedFiles(location, tuple(map(str, paths)), sum(size or 0 for size in sizes), table.schema().to_json())
 
 
 def _files(table: DeltaTable, start: str, begin: int, length: int, span: Span, last: int) -> pa.Table:

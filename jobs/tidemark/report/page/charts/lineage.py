@@ -75,7 +75,7 @@ def _sentences(inputs: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def _placed(
     boxes: Mapping[str, _Box], inputs: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
-    """Return boxes with their places, and the arrows between them. An arrow that passes a column of boxes has an
+    """Return boxes with their positions, and the arrows between them. An arrow that passes a column of boxes has an
     empty box there, so that it leads past the others."""
     columns: list[list[str]] = []
     rank: dict[str, int] = {}

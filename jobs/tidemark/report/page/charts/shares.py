@@ -102,20 +102,21 @@ def _said(missed: Missed) -> str:
 
 def _range(missed: Sequence[Missed]) -> range:
     """Return the classes from the first to the last that has rows."""
-    hit = [place for each in missed for place, rows in enumerate(each.classes) if rows]
+    hit = [number for each in missed for number, rows in enumerate(each.classes) if rows]
     return range(min(hit), max(hit) + 1)
 
 
-def _class(place: int) -> str:
-    if place == len(BOUNDS):
+def _class(number: int) -> str:
+    if number == len(BOUNDS):
         return f"over {duration(BOUNDS[-1])}"
-    return f"{duration(BOUNDS[place])}" if place else f"up to {duration(BOUNDS[0])}"
+    return f"{duration(BOUNDS[number])}" if number else f"up to {duration(BOUNDS[0])}"
 
 
-def _bars(missed: Missed, places: range, width: int) -> Spec:
-    names = [_class(place) for place in places]
+def _bars(missed: Missed, numbers: range, width: int) -> Spec:
+    names = [_class(number) for number in numbers]
     rows: list[dict[str, Any]] = [
-        {"name": _class(place), "rows": missed.classes[place], "hover": _hover(missed, place)} for place in places
+        {"name": _class(number), "rows": missed.classes[number], "hover": _hover(missed, number)}
+        for number in numbers
     ]
     most = max(missed.classes)
     axis = {"title": "missed by at most", "labelAngle": -45 if is_narrow(width) and len(names) >= 7 else 0}
@@ -137,10 +138,10 @@ def _bars(missed: Missed, places: range, width: int) -> Spec:
     }
 
 
-def _hover(missed: Missed, place: int) -> str:
-    within = sum(missed.classes[: place + 1])
-    least = duration(BOUNDS[place - 1]) if place else "0s"
-    rest = f" to {duration(BOUNDS[place])}" if place < len(BOUNDS) else ""
+def _hover(missed: Missed, number: int) -> str:
+    within = sum(missed.classes[: number + 1])
+    least = duration(BOUNDS[number - 1]) if number else "0s"
+    rest = f" to {duration(BOUNDS[number])}" if number < len(BOUNDS) else ""
     return (
-        f"{missed.classes[place]:,} missed by {least}{rest or ' or more'}; {within:,} of {missed.rows:,} up to here"
+        f"{missed.classes[number]:,} missed by {least}{rest or ' or more'}; {within:,} of {missed.rows:,} up to here"
     )

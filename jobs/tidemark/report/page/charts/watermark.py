@@ -180,9 +180,9 @@ def _room(frame: Frame, away: int, taken: Sequence[int], points: Sequence[Point]
     first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
     if last - first < (frame.right - frame.left) // 4:
         return None
-    places = [first + (last - first) * part // 12 for part in (6, 5, 7, 4, 8, 3, 9, 2, 10, 1)]
+    candidates = [first + (last - first) * part // 12 for part in (6, 5, 7, 4, 8, 3, 9, 2, 10, 1)]
     room = (frame.right - frame.left) // 5
-    free = [each for each in places if all(abs(each - other) > room for other in taken)] or places
+    free = [each for each in candidates if all(abs(each - other) > room for other in taken)] or candidates
     wide, high = (frame.right - frame.left) // 8, (frame.high - frame.low) // 14
 
     def covered(at: int) -> int:

@@ -92,8 +92,8 @@ def _move(row: Row) -> Move:
 
 def _order(move: Move) -> tuple[bool, str, int, str]:
     known: list[str] = list(Reason)
-    place = -1 if move.reason is None else known.index(move.reason) if move.reason in known else len(known)
-    return move.partition is not None, move.partition or "", place, move.reason or ""
+    rank = -1 if move.reason is None else known.index(move.reason) if move.reason in known else len(known)
+    return move.partition is not None, move.partition or "", rank, move.reason or ""
 
 
 def by_reason(moves: Iterable[Move]) -> list[Move]:

@@ -80,9 +80,9 @@ def _numbered(rows: DataFrame, spec: PrecedingSpec, key: str, order: Sequence[Co
     by = {f"{_BY}_{number}": value_of(rows, text, f"{key}.by")[0] for number, text in enumerate(spec.by)}
     counts = {} if spec.where is None else {_COUNTS: value_of(rows, spec.where, f"{key}.where")[0].cast("boolean")}
     known = rows.withColumns(by | counts) if by or counts else rows
-    place = F.row_number().over(Window.partitionBy(*by).orderBy(*order))
+    number = F.row_number().over(Window.partitionBy(*by).orderBy(*order))
     start = F.unix_micros("_system_timestamp").cast("decimal(20, 0)") * F.lit(_STEP).cast("decimal(11, 0)")
-    return known.withColumn(_NUMBER, (start + place).cast("decimal(38, 0)"))
+    return known.withColumn(_NUMBER, (start + number).cast("decimal(38, 0)"))
 
 
 def _frame(spec: PrecedingSpec) -> str:

@@ -13,7 +13,7 @@ from tidemark.errors import ConfigError, Problem
 from tidemark.spark.columns import ordinal
 from tidemark.spark.tables.delta import quoted
 
-_PLACE = f"{ordinal()}index_"
+_POSITION = f"{ordinal()}index_"
 """Prefix of columns that order the elements of a row, after all other columns of its order; the outermost first."""
 
 
@@ -28,7 +28,7 @@ def unnested(rows: DataFrame, name: str, payload: Sequence[str], key: str) -> tu
     if not isinstance(kind, ArrayType):
         message = f"{name!r} is {kind.simpleString()}, which has no elements: name a column that is an array"
         raise ConfigError([Problem("", f"{key}.unnest", message)])
-    place = f"{_PLACE}{sum(each.startswith(_PLACE) for each in rows.columns)}"
+    position = f"{_POSITION}{sum(each.startswith(_POSITION) for each in rows.columns)}"
     kept = [quoted(each) for each in rows.columns if each != array]
-    found = rows.select(*kept, F.posexplode(quoted(array)).alias(place, array))
-    return found.withColumn(INDEX, F.col(place).cast("bigint")), [*payload, INDEX]
+    found = rows.select(*kept, F.posexplode(quoted(array)).alias(position, array))
+    return found.withColumn(INDEX, F.col(position).cast("bigint")), [*payload, INDEX]

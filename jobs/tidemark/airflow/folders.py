@@ -1,4 +1,4 @@
-"""Places that Airflow's own settings give."""
+"""Folders that Airflow's own settings give."""
 
 from __future__ import annotations
 
