@@ -545,12 +545,19 @@ def test_java_that_spark_runs_on_is_accepted(tmp_path, answer):
 
 @pytest.mark.parametrize(
     ("answer", "version"),
-    [('java version "1.8.0_402"', "version 8"), ('openjdk version "11.0.2"', "version 11"), ("?", "no known")],
+    [('java version "1.8.0_402"', "version 8"), ('openjdk version "11.0.2"', "version 11")],
 )
 def test_another_java_is_one_line_that_says_what_to_install(tmp_path, answer, version):
     with pytest.raises(TidemarkError, match=f"needs Java 17, 21 or 25; this one is .*{version}") as caught:
         jars.require_java(java_home(tmp_path, answer))
     assert caught.value.hint.startswith("install Java 17")
+
+
+def test_a_java_that_does_not_start_is_one_line_with_what_it_says(tmp_path):
+    said = "Error occurred during initialization of VM\nCould not reserve enough space"
+    with pytest.raises(TidemarkError, match=f"Java does not start: {said}".replace("\n", " ")) as caught:
+        jars.require_java(java_home(tmp_path, said))
+    assert caught.value.hint.startswith("make `java -version` work")
 
 
 def test_no_java_is_one_line_that_says_what_to_install(tmp_path):

@@ -37,6 +37,9 @@ JAVA_VERSIONS = (17, 21, 25)
 
 S3_HINT = "run `tidemark setup --s3` (about 690 MB); with a Spark of your own, give it hadoop-aws of its version"
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
+_START_JAVA = "make `java -version` work: limits of memory (ulimit -v, a container's) and JAVA_TOOL_OPTIONS count"
+_LONGEST = 300
+"""Characters of what Java says that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,14 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
         )
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the user's own Java
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
-    if found is None or int(found[1]) not in JAVA_VERSIONS:
+    if found is None:
+        said = " ".join(f"{answer.stderr}\n{answer.stdout}".split())[:_LONGEST] or f"status {answer.returncode}"
+        raise TidemarkError(f"Java does not start: {said}", where=java, hint=_START_JAVA)
+    if int(found[1]) not in JAVA_VERSIONS:
         wanted = f"{', '.join(map(str, JAVA_VERSIONS[:-1]))} or {JAVA_VERSIONS[-1]}"
-        version = f"version {found[1]}" if found else "of no known version"
-        raise TidemarkError(f"Spark needs Java {wanted}; this one is {version}", where=java, hint=_INSTALL_JAVA)
+        raise TidemarkError(
+            f"Spark needs Java {wanted}; this one is version {found[1]}", where=java, hint=_INSTALL_JAVA
+        )
 
 
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
