@@ -154,6 +154,34 @@ def test_what_may_need_windows_of_any_age_is_refused_over_windows_that_are_added
     assert counts(product, "v") == counts(whole, "v")
 
 
+def test_a_stream_added_over_one_that_a_backfill_made_begins_where_it_lacks_no_window(tmp_path: Path) -> None:
+    """The backfill made the days from the fifth on: three days to the sixth have one of before."""
+    days = {"d": {"from": "s", "tumbling": "1d", "select": {"n": "count(*)"}}}
+    over = {"w": {"from": "d", "tumbling": "3d", "select": {"n": "sum(n)"}}}
+    product = fed(tmp_path, SOURCE, (together(0, 6),))
+    product.settings["streams"] = days
+    product.write()
+    product.pipeline().promote(product.pipeline().backfill(BASE + 4 * DAY)["version"])
+    product.version = 2
+    assert windows(product, "d") == {5: 3}
+    visits = {"v": {**VISITS["v"], "from": "d"}}
+    with pytest.raises(ConfigError, match=r"streams\.v: a new stream .* but the stream 'd' below it"):
+        go_on(product, RUNS[6:7], streams=days | visits)
+    product.settings["streams"] = days | over
+    product.write()
+    product.run(RUNS[6].as_of)
+    product.feed("s", [together(7, 12)])
+    assert windows(product, "d") == dict.fromkeys(range(5, 12), 3)
+    assert windows(product) == {9: 9}
+    assert product.pipeline().replay(all_batches=True)["identical"]
+
+
+def together(first: int, end: int) -> oracle.Run:
+    """A run with all rows of several days."""
+    runs = [daily(day) for day in range(first, end)]
+    return oracle.Run(runs[-1].as_of, tuple(item for run in runs for item in run.objects))
+
+
 def counts(product: Product, name: str) -> list[tuple[int | None, int]]:
     return sorted((micros(row["_window_end"]), row["n"]) for row in product.table(f"streams/{name}"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from tidemark.commands.removed_streams import removed_streams
 from tidemark.commands.summaries import time_text
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.evolution import changes
@@ -55,7 +56,7 @@ def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
 def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     """Settings in which a pipeline file differs from those that the version's next run has to follow."""
     try:
-        changes(content_of(in_force(ledger), spec, ledger.root), spec)
+        _changes(ledger, in_force(ledger), spec)
     except ConfigError as error:
         return [f"{problem.key}: {problem.message}" for problem in error.problems]
     return []
@@ -206,7 +207,7 @@ def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     if recorded is None:
         return []
     try:
-        return changes(content_of(recorded, spec, ledger.root), spec)
+        return _changes(ledger, recorded, spec)
     except ConfigError as error:
         if version == versions.FIRST:
             raise
@@ -214,3 +215,8 @@ def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
         build = f"build a version under the file as it is, and promote it: tidemark backfill {spec.path} --from T0"
         hint = f"version {version} is live, and was made under other settings: {edit}; or {build}"
         raise ConfigError(error.problems, hint=hint) from None
+
+
+def _changes(ledger: Ledger, recorded: str | None, spec: PipelineSpec) -> list[str]:
+    content = content_of(recorded, spec, ledger.root)
+    return changes(content, spec, removed_streams(ledger, content, spec))

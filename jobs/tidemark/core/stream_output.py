@@ -83,6 +83,17 @@ class Due:
         return bool(self.closing())
 
     @property
+    def early(self) -> bool:
+        """True if a window may close that ends by the time of the first output: the step, or a part of it, had not
+        passed all of these before."""
+        if self.starts is None or not self.closes:
+            return False
+        reached, windows = self.before.reached, self.step.windows
+        if windows is None or windows.partition_by is not None or self.straggling or reached is None:
+            return True
+        return reached - windows.lateness <= self.starts
+
+    @property
     def listed(self) -> bool:
         """True if the watermarks of partitions alone give what each part has passed."""
         return self.step.partition_by == "partition" and all(each.data_driven is None for each in self.path[:-1])

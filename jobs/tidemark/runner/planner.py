@@ -180,15 +180,17 @@ def _require_engine(for_s3: bool) -> None:
     require_engine()
 
 
-def analyse(spec: PipelineSpec, suites: bool = False) -> None:
-    """Have Spark analyse and plan the whole configuration, and with `suites` try users' suites on its tables. Raises
-    ConfigError. Starts a JVM."""
+def analyse(spec: PipelineSpec, suites: bool = False, kept: Location | None = None) -> None:
+    """Have Spark analyse and plan the whole configuration, with `suites` try users' suites on its tables, and with
+    `kept`, a version's folder, compare the columns of its tables. Raises ConfigError. Starts a JVM."""
     from tidemark.spark import analysis
     from tidemark.spark.session.session import open_session
 
     rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec)
     if suites:
         check_suites(spec, partial(analysis.table, rows))
+    if kept is not None:
+        analysis.require_columns(rows, spec, kept)
 
 
 def on_s3(spec: PipelineSpec) -> bool:

@@ -29,6 +29,7 @@ from tidemark.spark.streams.operators import steps
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.validity import column_of
+from tidemark.storage import Location, is_table
 
 _STORED = frozenset({
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp",
@@ -52,6 +53,24 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
     if found:
         raise ConfigError(found)
     return rows
+
+
+def require_columns(rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location) -> None:
+    """Raise ConfigError for streams of `analyse`'s rows whose columns have other types than those of their tables
+    below `root`."""
+    found = []
+    for name, step in spec.streams.items():
+        location = root / f"streams/{name}"
+        if not (step.published and is_table(location)):
+            continue
+        now = {each.name: each.dataType.simpleString() for each in rows[name].schema}
+        for was in rows[name].sparkSession.read.format("delta").load(str(location)).schema:
+            kind = was.dataType.simpleString()
+            if now.get(was.name, kind) != kind:
+                said = f"{was.name} was {kind}, is now {now[was.name]}: give the changed stream a name of its own"
+                found.append(Problem(str(spec.path), f"streams.{name}", said))
+    if found:
+        raise ConfigError(found)
 
 
 def empty_rows(spark: SparkSession, spec: PipelineSpec, name: str) -> DataFrame:

@@ -39,7 +39,7 @@ def build(context: RunContext, request: BackfillRequest, wait: bool) -> Backfill
     if request.settings:
         spec = load_pipeline(spec.path, context.environ, request.settings).spec
     with held_and_recovered(context, wait):
-        analyse(spec)
+        analyse(spec, kept=None if request.from_landing else context.ledger.folder)
         taken = exclude.excluded(context.ledger, spec.sources)
         if request.from_landing:
             return Rereading(context, spec, request.begin, taken, request.label).build(context.clock())

@@ -209,11 +209,20 @@ class SliceMerge:
             fingerprint=sliced.fingerprint,
             engine=sliced.engine,
             combined=sliced.combined,
-            streams={name: _counted(end, record.streams.get(name)) for name, end in sliced.streams.items()},
+            streams={name: self._counted(end, record.streams.get(name)) for name, end in sliced.streams.items()},
             digests=(*kept, *own),
             written=_written(record, sliced),
         )
         return _with_digest(again, digest_rows("watermarks", standing))
+
+    def _counted(self, end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
+        """The end of a stream after the slice, with the numbers of rows and dead letters before the backfill. Of a
+        stream that is new, outputs that end by the range's begin are in no table."""
+        since = self.asked.begin
+        if before is None:
+            return StreamEnd(replace(end.state, begins=since), 0, end.outside, 0)
+        begins = None if before.state.begins is None else min(before.state.begins, since)
+        return StreamEnd(replace(end.state, begins=begins), before.rows, end.outside, before.dead_letters)
 
     def _recounted(self, record: BatchRecord, sources: set[str]) -> tuple[BatchRecord, list[Finding]]:
         """A batch with counts, digests and findings of the rows that its events tables have now."""
@@ -268,15 +277,6 @@ def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
     """A batch in which the digest replaces the earlier one of that table."""
     kept = [each for each in record.digests if each.table != digest.table]
     return replace(record, digests=(*kept, digest))
-
-
-def _counted(end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
-    """The end of a stream after the slice, with the numbers of rows and dead letters before the backfill."""
-    begins = None if before is None else before.state.begins
-    state = replace(end.state, begins=begins)
-    if before is None:
-        return StreamEnd(state, 0, end.outside, 0)
-    return StreamEnd(state, before.rows, end.outside, before.dead_letters)
 
 
 def _with_outputs(

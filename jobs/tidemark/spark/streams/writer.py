@@ -31,7 +31,7 @@ from tidemark.spark.streams.paths import paths_into
 from tidemark.spark.streams.session_state import SessionWindowState
 from tidemark.spark.streams.stream_rows import StreamRows
 from tidemark.spark.streams.window_plans import closing, files_for
-from tidemark.spark.tables.delta import append_counted, holds, quoted, slice_of
+from tidemark.spark.tables.delta import append_counted, holds, quoted, slice_of, take_columns
 from tidemark.spark.tables.row_counter import Counting
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.times import within_years
@@ -112,6 +112,8 @@ class Outputs:
             with self._counting(table, make, due) as counting:
                 if counting is None:
                     return table_digest(table, 0, 0, 0)
+                if due.added:
+                    take_columns(counting.rows, location)
                 ranges = statistics_of(counting.columns)
                 written = append_counted(counting, location, batch_id, table, statistics=ranges)
             if written is not None:
@@ -148,7 +150,7 @@ class Outputs:
             found[f"dead_letters/{name}"] = lambda: self._late(due)
         if due.closes:
             found[f"streams/{name}"] = lambda: self._closed(due, early=False)
-        if due.closes and due.starts is not None:
+        if due.early:
             found[f"before_start/{name}"] = lambda: self._closed(due, early=True)
         return found
 
@@ -241,10 +243,8 @@ class Outputs:
         )
 
     def _parts(self) -> PartitionedSteps:
-        return PartitionedSteps(self.spark, self.root, self.spec, self.recompute, self._opened, self.known)
-
-    def _opened(self, due: Due) -> DataFrame | None:
-        return self._session_windows(due).opened()
+        opened = lambda due: self._session_windows(due).opened()  # noqa: E731
+        return PartitionedSteps(self.spark, self.root, self.spec, self.recompute, opened, self.known)
 
     @staticmethod
     def _closing_span(due: Due) -> Span:

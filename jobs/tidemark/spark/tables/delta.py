@@ -176,6 +176,13 @@ def exists(location: str) -> bool:
     return is_table(location)
 
 
+def take_columns(rows: DataFrame, location: str) -> None:
+    """Give a table without rows the columns of `rows`: its own are of a stream removed or abandoned."""
+    if exists(location) and not delta_table(location).file_uris():
+        none = rows.sparkSession.createDataFrame([], rows.schema)
+        none.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(location)
+
+
 def slice_of(spark: SparkSession, location: str, batch_id: int) -> DataFrame:
     """The rows that one micro-batch appended to a table; files without any are skipped."""
     return spark.read.format("delta").load(location).where(F.col("_batch_id") == batch_id)
