@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 
 from tidemark import Pipeline
+from tidemark.arguments import reason_for
 from tidemark.commands.schedule import answer
 from tidemark.core.times import DAY, HOUR, format_time, parse_time
 from tidemark.errors import TidemarkError, UsageError
@@ -168,3 +169,10 @@ def test_ages_of_one_call_count_back_from_one_time(monkeypatch):
     for call in (lambda: late.report(since="2d", until="1d"), lambda: late.backfill("2d", "1d")):
         with pytest.raises(UsageError, match=f"^{DAY} apart"):
             call()
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", " … "])
+def test_a_reason_that_only_stands_for_one_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="a release needs a reason"):
+        reason_for("a release", text, "say why")
+    assert reason_for("a release", " it is right... ", "say why") == "it is right..."

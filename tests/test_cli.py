@@ -284,7 +284,7 @@ FAILURES = [
         KeyboardInterrupt(),
         130,
         "interrupted",
-        "error: interrupted, safe to repeat: the next run finishes what this one began\n",
+        "error: interrupted, safe to repeat: what a run has begun, the next run finishes\n",
     ),
 ]
 IDS = [type(error).__name__ for error, *_ in FAILURES]

@@ -207,7 +207,7 @@ def test_a_server_that_is_ended_ends_its_command_and_says_so(served, tmp_path, n
     status = served.end(number)
     out, err = client.communicate(timeout=30)
     found = json.loads(out)["error"]
-    assert (err, found["hint"]) == ("", "the next run finishes what this one began")
+    assert (err, found["hint"]) == ("", "what a run has begun, the next run finishes")
     if number == signal.SIGTERM:
         assert (status, client.returncode, served.path.exists()) == (143, 143, False)
     else:

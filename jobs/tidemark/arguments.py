@@ -85,3 +85,10 @@ def texts(name: str, value: object, example: str = "sources.s.settle=1m") -> lis
         if not isinstance(each, str):
             raise UsageError(f"{name} has {each!r} in it", hint=f"give text, such as {example!r}")
     return [str(each) for each in given]
+
+
+def reason_for(what: str, text: str, hint: str) -> str:
+    """A person's reason, without blanks around it. Raises UsageError if there is none, or only dots."""
+    if not text.strip(" \t\n.…"):
+        raise UsageError(f"{what} needs a reason", hint=hint)
+    return text.strip()

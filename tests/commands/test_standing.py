@@ -48,7 +48,8 @@ def test_a_blocked_run_is_told_with_the_checks_that_failed_and_what_releases_it(
     found = standing(Ledger(ledger.root), "toll.yml")
     assert (found["state"], found["run_id"]) == ("blocked", "r 1")
     assert found["failed"] == ["events/readings: max_dropped is 0.5, limit 0.01"]
-    assert found["commands"] == ["tidemark rows toll.yml --batch 1", "tidemark release toll.yml 'r 1' --reason ..."]
+    verbs = [f"tidemark {verb} toll.yml 'r 1' --reason ..." for verb in ("release", "abandon")]
+    assert found["commands"] == ["tidemark rows toll.yml --batch 1", *verbs]
     ledger.release(PLANNED, "it is right")
     assert standing(Ledger(ledger.root), "toll.yml")["state"] == "released"
 

@@ -40,6 +40,8 @@ REFUSED = {
     "sources.s.partition.column": "    partition: {column: x + struct(1)}\n",
     "sources.s.over": "    over: [x, 'array(x) + 1']\n",
     "streams.st.where": "streams:\n  st: {from: s, where: \"x > struct(1, 2)\", publish: true}\n",
+    "sources.s.require.r": "    require: {r: n + 1}\n",
+    "streams.sw.where": "streams:\n  sw: {from: s, where: n + 1, tumbling: 1m, select: {c: count(*)}}\n",
     "streams.st.select.a": "streams:\n  st: {from: s, select: {a: make_interval(n)}, publish: true}\n",
     "streams.st.select.b": "streams:\n  st: {from: s, select: {b: \"null\"}, publish: true}\n",
     "streams.st.select.c": "streams:\n  st: {from: s, tumbling: 1m, select: {c: \"sum(array(x))\"}}\n",

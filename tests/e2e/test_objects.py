@@ -164,7 +164,11 @@ def test_as_of_never_goes_back_and_never_lies_ahead_of_the_clock(tmp_path):
     product = Product(tmp_path, {"s": PLAIN})
     product.land("s", [Obj("a", at(14))])
     assert product.run(at(20))["as_of"] == "2026-01-01T00:00:20Z"
-    assert product.run(at(12))["as_of"] == "2026-01-01T00:00:20Z"
+    back = product.run(at(12))
+    assert back["as_of"] == "2026-01-01T00:00:20Z"
+    assert back["notes"] == [
+        "as_of 2026-01-01T00:00:12Z is before that of the last run: this run is as of 2026-01-01T00:00:20Z, too"
+    ]
     product.hooks = {"clock": lambda: at(30)}
     with pytest.raises(UsageError, match="later than the clock") as refused:
         product.run(at(30) + 1)
@@ -251,3 +255,19 @@ def test_a_run_with_nothing_to_do_starts_no_jvm_and_is_done_in_a_moment(tmp_path
     assert (objects, spark) == ([0, 0, 0], [])
     assert seconds < 1
     assert sorted(row["batch_id"] for row in product.table("batches")) == [1, 2, 3]
+
+
+def test_why_rows_of_a_first_run_were_quarantined_stays_true_when_their_object_changes(tmp_path):
+    """They count by the time at which their object landed when it was taken."""
+    product = Product(tmp_path, {"s": PLAIN})
+    rows = tuple(Row(name, at(8), at(9), "a") for name in PLAIN.partitions for _ in range(12))
+    good, bad = Obj("good", at(10), rows), Obj("bad", at(10), tuple(replace(row, broken=True) for row in rows[:20]))
+    product.land("s", [good, bad])
+    product.run(at(12))
+    (found,) = product.pipeline().why()["causes"]
+    assert (found["kind"], found["files"], found["rows"]) == ("bad_file", ["bad"], 20)
+    assert found["remedy"] == "correct these rows and land them as a new file"
+    product.land("s", [Obj("bad", at(4 * 3600), rows[:20])])
+    assert told(product.run(at(4 * 3600 + 2))) == {"ObjectChanged": 1}
+    first = product.pipeline().status()["runs"][-1]["run_id"]
+    assert product.pipeline().why(run=first)["causes"] == [found]

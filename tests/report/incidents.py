@@ -313,7 +313,9 @@ def judged(w: World) -> tuple[JudgedSource, RowScope]:
         "_substream": pa.array([v.substream for v in outcome.verdicts], pa.string()),
         "_batch_id": pa.array([v.run + 1 for v in outcome.verdicts], pa.int64()),
     }
-    landed = pa.table({"f": [f.uri for f in w.files], "landed": [f.modified for f in w.files]})
+    taken = {(v.uri, v.run + 1) for v in outcome.verdicts}
+    times = {f.uri: f.modified for f in w.files}
+    landed = pa.Table.from_pylist([{"f": uri, "b": batch, "landed": times[uri]} for uri, batch in sorted(taken)])
     early, tardy, order = (
         Tolerance(t[0], Action(t[1])) for t in (w.source.early, w.source.late, w.source.out_of_order)
     )

@@ -24,7 +24,7 @@ QUESTIONS = {
     "what is wrong, and how much of it": r"79 of 114 dropped rows",
     "whose rows": r"are G2's",
     "since when, until when": r"06:00-10:00 of 2026-03-05",
-    "by how much": r"40m to 44m late \(tolerance 1m\)",
+    "by how much": r"40m to 45m late \(tolerance 1m\)",
     "which files": r"2026-03-05/06\.json and 2026-03-05/08\.json",
     "what would have prevented it": r"late_arrival 45m would have kept 79",
     "is it over": r"Is it over\? Yes: 2 of \d+ rows of G2 that arrived since 2026-03-05 10:00:00",

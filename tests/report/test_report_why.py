@@ -53,7 +53,7 @@ def test_the_sender_the_hours_the_files_and_the_tolerance_are_in_the_first_sente
     late = [row for row in rows if row.arrival - row.event > MINUTE]
     morning = [row for row in late if row.partition == "G2" and 6 * HOUR <= row.arrival % DAY < 10 * HOUR]
     assert cause["sentence"] == (
-        f"{len(morning)} of {len(late)} dropped rows are G2's, arrived 06:00-10:00 of 2026-03-05, 40m to 44m late "
+        f"{len(morning)} of {len(late)} dropped rows are G2's, arrived 06:00-10:00 of 2026-03-05, 40m to 45m late "
         "(tolerance 1m), from 2026-03-05/06.json and 2026-03-05/08.json; late_arrival 45m would have kept "
         f"{len(morning)}."
     )
@@ -199,7 +199,7 @@ def test_days_on_which_clocks_change(day, changes):
 def test_words_of_hours_distances_and_names():
     assert when(T0 + 22 * HOUR, T0 + 24 * HOUR - 1) == "22:00-24:00 of 2026-03-01"
     assert when(T0 + 22 * HOUR, T0 + 24 * HOUR) == "22:00 of 2026-03-01 to 01:00 of 2026-03-02"
-    assert span_of(40 * MINUTE + SECOND, 44 * MINUTE + 59 * SECOND) == "40m to 44m"
+    assert span_of(40 * MINUTE + SECOND, 44 * MINUTE + 59 * SECOND) == "40m to 45m"
     assert span_of(3 * SECOND, 3 * SECOND) == "3s"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
     assert of_total(90, 90, "dropped") == "all 90 dropped rows"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shlex
 import signal
 import threading
 import traceback
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 DEBUG_VARIABLE = "TIDEMARK_DEBUG"
 LONGEST_MESSAGE = 500
 AGAIN = 5.0
-SAFE = "the next run finishes what this one began"
+SAFE = "what a run has begun, the next run finishes"
 
 
 class Terminated(KeyboardInterrupt):
@@ -80,21 +82,27 @@ def interruptible(heard: list[BaseException]) -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the handler's signature
+        logging.disable()  # a call to the JVM that is cut short is logged with its stack
         heard.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated())
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
         raise type(heard[0])
 
+    logged = logging.root.manager.disable
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        logging.disable(logged)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def failure_of(error: BaseException) -> Failure:
-    """The failure for an exception; an unforeseen one has status 4 and the first line of its message."""
+def failure_of(error: BaseException, config: str = "CONFIG") -> Failure:
+    """The failure for an exception; an unforeseen one has status 4 and the first line of its message. Commands in its
+    hint are about `config`."""
+    if isinstance(error, TidemarkError):
+        error.hint = error.hint.replace(" CONFIG ", f" {shlex.quote(config)} ")
     if isinstance(error, ModuleNotFoundError):
         error = missing_part(error) or error
     match error:

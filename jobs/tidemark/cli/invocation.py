@@ -31,6 +31,7 @@ def invoke(arguments: Sequence[str], client: AbstractContextManager[object] | No
         sys.stdout.flush()
         return done.exit_code
     except BaseException as error:  # noqa: BLE001 - this is where each error becomes an exit status
-        failure = failure_of(heard[0] if heard else error)
+        config = next((each for each in given if each.endswith((".yml", ".yaml"))), "CONFIG")
+        failure = failure_of(heard[0] if heard else error, config)
         output.fail(failure)
         return failure.exit_code

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tidemark.arguments import reason_for
 from tidemark.context import RunContext
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
 from tidemark.core.stream_output import OUTPUTS
@@ -44,8 +45,7 @@ class Abandonment:
     def abandon(self, run: str, reason: str, published: bool = False) -> AbandonRecord:
         """Abandon a run and record the reason; with `published` also one that has published to streams. Raises
         UsageError if no such run is planned, or if it has published and that is not asked for."""
-        if not reason.strip():
-            raise UsageError("abandoning a run needs a reason", hint="say with --reason why it cannot be finished")
+        reason = reason_for("abandoning a run", reason, "say with --reason why it cannot be finished")
         pending = self.ledger.last().pending
         if not pending or pending[0].run_id != run:
             other = f"; run {pending[0].run_id} is" if pending else ""

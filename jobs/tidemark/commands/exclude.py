@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from tidemark.arguments import reason_for
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.core.times import format_time
 from tidemark.errors import UsageError
@@ -23,8 +24,7 @@ def exclude(ledger: Ledger, sources: Collection[str], uri: str, reason: str, now
     `uri` is relative to the source's landing, as events name it in `_file`. Raises UsageError if there is no reason
     or if no source took such an object.
     """
-    if not reason.strip():
-        raise UsageError("an exclusion needs a reason", hint="say with --reason what is wrong with the object")
+    reason = reason_for("an exclusion", reason, "say with --reason what is wrong with the object")
     stored = stored_uri(loaded_uri(uri))
     taken = {name: batch for name in sources if (batch := _batches(ledger, name, [stored]).get(stored))}
     if not taken:

@@ -149,7 +149,12 @@ class Reader:
         """Matching rows, newest first, and the number of all matching rows."""
         from tidemark.report.rows import find_rows  # imported here, since only this method needs it
 
-        return find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
+        found = find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
+        pending = self.ledger.last().pending
+        if filters.get("batch") is None and pending and pending[-1].status == BLOCKED:
+            batches = [f"`--batch {each.batch_id}`" for each in pending]
+            found["blocked"] = f"quality blocks run {pending[-1].run_id}: {' and '.join(batches)} shows its rows"
+        return found
 
     def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> GroupsRecord:
         """Numbers of matching rows by dimensions, the largest groups first."""

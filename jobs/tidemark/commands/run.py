@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tidemark.arguments import reason_for
 from tidemark.commands import recover, replay, versions
 from tidemark.commands.names.follow import follow
 from tidemark.commands.summaries import plan_summary, run_summary
@@ -61,7 +62,7 @@ def run(context: RunContext, request: RunRequest, wait: bool) -> RunRecord:
             record = _repeated(context, batches, request.run_id in recovered)
         else:
             taken = _discovered(context, request, given)
-            record = _taken(context, request, taken, suites, notes, recovered)
+            record = _taken(context, request, taken, suites, [*notes, *_moved(given, taken.as_of)], recovered)
         record["names"] = follow(context)
         return record
 
@@ -95,8 +96,7 @@ def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequenc
 
 def release(context: RunContext, run_id: str, reason: str, wait: bool) -> ReleaseRecord:
     """Publish a run that quality blocked, and record why. Raises UsageError if no such run is blocked."""
-    if not reason.strip():
-        raise UsageError("a release needs a reason", hint="say with --reason why the run may be published")
+    reason = reason_for("a release", reason, "say with --reason why the run may be published")
     with context.hold(wait):
         record = recover.release(context, run_id, reason)
         follow(context)
@@ -122,6 +122,13 @@ def _checked(context: RunContext) -> tuple[list[str], str]:
     suites = record_of(of_users(context.spec), context.spec)
     ensure_not_blocked(context.ledger)
     return notes, suites
+
+
+def _moved(given: int, as_of: int) -> list[str]:
+    """A note if the run is as of a later time than was asked for."""
+    if as_of == given:
+        return []
+    return [f"as_of {format_time(given)} is before that of the last run: this run is as of {format_time(as_of)}, too"]
 
 
 def _committed(context: RunContext, request: RunRequest) -> range | None:

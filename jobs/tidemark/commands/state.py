@@ -80,6 +80,7 @@ def _commands(state: PipelineState, record: BatchRecord, config: str) -> Iterato
     if state is PipelineState.BLOCKED:
         yield shlex.join(["tidemark", "rows", config, "--batch", str(record.batch_id)])
         yield f"tidemark release {run}"
+        yield f"tidemark abandon {run}"
     elif state is not PipelineState.RUNNING:
         yield shlex.join(["tidemark", "run", config])
         if state is PipelineState.INTERRUPTED:

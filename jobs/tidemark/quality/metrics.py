@@ -92,7 +92,7 @@ def watermarks(
     before, after = states
     for key, state in sorted(after.items()):
         was, source = before.get(key), spec.sources[key[0]]
-        still = not_progressing(state, source.policy, as_of, was is not None and was.idle)
+        still = key[1] != UNKNOWN and not_progressing(state, source.policy, as_of, was is not None and was.idle)
         values = {"step": _step(None if was is None else was.watermark, state.watermark), "standing": float(still)}
         examples = {"standing": (f"{key[0]} {key[1]}",)} if still else {}
         yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", examples)

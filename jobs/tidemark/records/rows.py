@@ -86,12 +86,13 @@ class ListedRow(TypedDict):
 
 class RowsRecord(TypedDict):
     """Record of `rows`. `total` counts all that match; `gone` counts dead letters whose row retention has
-    removed."""
+    removed; `blocked` says which batches are not looked at, since quality blocks their run."""
 
     rows: list[FoundRow]
     total: int
     truncated: bool
     gone: NotRequired[int]
+    blocked: NotRequired[str]
 
 
 class RowGroup(TypedDict, total=False):

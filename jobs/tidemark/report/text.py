@@ -41,6 +41,9 @@ def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> Rendera
     if gone:
         lost = f"{gone:,} dead letters are not shown: their rows are no longer in events, see retention.events."
         return Group(rows_view({**result, "gone": 0}, width, config), Text(lost))
+    if "blocked" in result:
+        others: RowsRecord = {"rows": rows, "total": total, "truncated": result["truncated"]}
+        return Group(rows_view(others, width, config), Text(f"Not looked at: {result['blocked']}."))
     if not total:
         return Text("No row matches.")
     if not rows:

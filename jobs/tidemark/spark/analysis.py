@@ -6,11 +6,13 @@ refuses is an error of the configuration, and a run that could not finish is nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial, reduce
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
@@ -21,6 +23,7 @@ from tidemark.config.models.streams import StreamSpec
 from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
 from tidemark.spark.compat.plans import require_plan
+from tidemark.spark.expressions import value_of
 from tidemark.spark.read import landed_rows
 from tidemark.spark.streams import stream_rows, windows
 from tidemark.spark.streams.gaps import joined
@@ -43,16 +46,31 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
     them, each with its key."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
-    for name, source in spec.sources.items():
-        rows[name] = _of_source(spark, source)
-        found += _problems(spec, f"sources.{name}", partial(_check_source, spark, source))
-    for name in in_order(spec.streams):
-        step = spec.streams[name]
-        if all(each in rows for each in step.inputs):
-            found += _problems(spec, f"streams.{name}", partial(_add, rows, spec, step))
+    with _unlogged():
+        for name, source in spec.sources.items():
+            rows[name] = _of_source(spark, source)
+            found += _problems(spec, f"sources.{name}", partial(_check_source, spark, source))
+        for name in in_order(spec.streams):
+            step = spec.streams[name]
+            if all(each in rows for each in step.inputs):
+                found += _problems(spec, f"streams.{name}", partial(_add, rows, spec, step))
     if found:
         raise ConfigError(found)
     return rows
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging what Spark refuses, with its stack: each becomes a message of its own."""
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [each.disabled for each in loggers]
+    for each in loggers:
+        each.disabled = True
+    try:
+        yield
+    finally:
+        for each, disabled in zip(loggers, before, strict=True):
+            each.disabled = disabled
 
 
 def require_columns(rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location) -> None:
@@ -107,7 +125,18 @@ def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[P
 
 
 def _check_source(spark: SparkSession, source: SourceSpec) -> None:
-    require_plan(_landed(spark, source))
+    landed = _landed(spark, source)
+    require_plan(landed)
+    for name, text in source.require.items():
+        _require_condition(landed, text, f"require.{name}")
+
+
+def _require_condition(rows: DataFrame, text: str, key: str) -> None:
+    """Raise ConfigError for a condition that is no boolean: Spark takes a number for true unless it is 0."""
+    kind = value_of(rows, text, key)[1]
+    if kind.typeName() not in ("boolean", "void"):
+        said = f"{text!r} is {kind.simpleString().upper()}, not true or false: compare it with something"
+        raise ConfigError([Problem("", key, said)])
 
 
 def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
@@ -151,6 +180,10 @@ def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -
         lambda one, other: one.unionByName(other, allowMissingColumns=True), [rows[n] for n in step.inputs]
     )
     payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
+    if step.where is not None:
+        every = step.model_copy(update={"where": None, "select": {}})
+        rows_, _ = steps.stepped(whole, every, payload, last=True)
+        _require_condition(rows_, step.where, f"streams.{step.name}.where")
     stepped, _ = steps.stepped(whole, step, payload, last=True)
     return _windows(stepped, spec, step) if step.windowed else stepped
 

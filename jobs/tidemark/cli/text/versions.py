@@ -62,13 +62,15 @@ def versions_text(config: Path) -> Callable[[VersionsRecord], RenderableType]:
             return (
                 f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
             )
-        table = table_of("version", "", "made", "from", "to", "base", "input", "settings")
+        labelled = ["label"] * any(each["label"] for each in record["versions"])
+        table = table_of("version", "", "made", "from", "to", "base", "input", "settings", *labelled)
         for each in record["versions"]:
             to = each["to"] or ("the last run" if each["from"] else "")
             live, base = "live" if each["live"] else "", "" if each["base"] is None else str(each["base"])
             settings = (each["fingerprint"] or "")[:12]
             rows = "landing" if each["from_landing"] or not base else "events"
-            table.add_row(str(each["version"]), live, each["created"], each["from"] or "", to, base, rows, settings)
+            cells = (str(each["version"]), live, each["created"], each["from"] or "", to, base, rows, settings)
+            table.add_row(*cells, *(each["label"] or "" for _ in labelled))
         return table
 
     return text
@@ -85,7 +87,7 @@ def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
         first = f", after {counted(len(added), 'batch', 'es')} that it lacked" if added else ""
         lines = [f"Version {version} is live{first}."]
         if record["edit"]:
-            edit = f"Write into {config} what each key was, or the next run is refused:"
+            edit = f"Its settings were others: set each key in {config} to what it was, or the next run is refused."
             lines += ["", edit, *(f"  {line}" for line in record["edit"])]
         lines += ["", *record["names"]] if record["names"] else []
         return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")

@@ -9,6 +9,7 @@ from deltalake.exceptions import DeltaError
 
 from tidemark.commands.filters import Moment, instants
 from tidemark.commands.read import Reader
+from tidemark.core.batch import ObjectState
 from tidemark.errors import UsageError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tail import BLOCKED, RunRange
@@ -23,6 +24,10 @@ from tidemark.storage.damaged_files import UNREADABLE
 
 UNSEEN = (*UNREADABLE, ValueError, DeltaError, duckdb.Error)
 """Exceptions, beside TidemarkError, of events that cannot be looked at now."""
+_LANDED = pa.table(
+    {"f": pa.array([], pa.string()), "b": pa.array([], pa.int64()), "landed": pa.array([], pa.int64())}
+).schema
+"""Files with the batches that took them, and their landing times then, microseconds UTC."""
 
 
 def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRecord:
@@ -88,13 +93,18 @@ def _sources(reader: Reader, asked: RowScope) -> list[JudgedSource]:
 
 
 def _landed(reader: Reader, source: str, asked: RowScope) -> pa.Table:
-    """Landing times of a source's files, from the begin of the history on, with those of a blocked run."""
-    condition = pc.field("source") == source
+    """Landing times of a source's files when they were taken, from the begin of the history on, with those of a
+    blocked run."""
+    condition = (pc.field("source") == source) & pc.field("state").isin([ObjectState.READ, ObjectState.QUARANTINED])
     if asked.history is not None:
         condition &= pc.field("modified") >= arrow_instant(asked.history)
-    found = reader.table("objects").to_table(columns=["uri", "modified"], filter=condition)
-    taken = pa.Table.from_arrays([found["uri"], found["modified"].cast(pa.int64())], names=["f", "landed"])
+    found = reader.table("objects").to_table(columns=["uri", "batch_id", "modified"], filter=condition)
+    taken = found.rename_columns(["f", "b", "landed"]).cast(_LANDED)
     blocked = [record for record in reader.ledger.last().pending if record.status == BLOCKED]
-    mine = [item for each in blocked for item in reader.ledger.objects_of(each) if item.source == source]
-    waiting = pa.table({"f": [item.uri for item in mine], "landed": [item.modified for item in mine]}, taken.schema)
-    return pa.concat_tables([taken, waiting])
+    mine = [
+        {"f": item.uri, "b": each.batch_id, "landed": item.modified}
+        for each in blocked
+        for item in reader.ledger.objects_of(each)
+        if item.source == source
+    ]
+    return pa.concat_tables([taken, pa.Table.from_pylist(mine, _LANDED)])

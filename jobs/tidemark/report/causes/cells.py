@@ -72,7 +72,7 @@ class RowScope:
 
 @dataclass(frozen=True)
 class JudgedSource:
-    """A source whose rows are looked at: its rules, events, and landing times of its files (`f`, `landed`)."""
+    """A source whose rows are looked at: its rules, its events, and when its files had `landed` (`f`, batch `b`)."""
 
     rules: SourceRules
     events: Dataset
@@ -112,7 +112,7 @@ def count(look: CountedSource) -> int:
     """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
     connection, asked, at = look.connection, look.asked, "epoch_us(_arrival_time)"
     connection.register("landed_rows", look.source.landed)
-    connection.execute("CREATE TEMP TABLE landed AS SELECT f, max(landed) landed FROM landed_rows GROUP BY f")
+    connection.execute("CREATE TEMP TABLE landed AS SELECT f, b, max(landed) landed FROM landed_rows GROUP BY f, b")
     look.read_all(_COLUMNS)
     connection.execute(f"""
         CREATE TEMP TABLE counted AS
@@ -128,7 +128,7 @@ def count(look: CountedSource) -> int:
             CASE WHEN odd THEN arrived ELSE first END AS first,
             CASE WHEN odd THEN arrived ELSE last END AS last, event
         FROM (SELECT *, CASE WHEN odd THEN coalesce(landed, first) ELSE first END arrived
-            FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f)))
+            FROM (SELECT *, h IS NULL OR p = '{UNKNOWN}' odd FROM counted LEFT JOIN landed USING (f, b)))
         WHERE arrived IS NOT NULL""")  # noqa: S608
     total, mine = connection.execute("SELECT sum(n), sum(n) FILTER (scope) FROM cells").fetchall()[0]
     _count_repeats(look, max(1, int(total or 0) // _SAMPLED))

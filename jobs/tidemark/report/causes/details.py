@@ -106,7 +106,8 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
         CREATE OR REPLACE TEMP TABLE found AS SELECT * FROM (
             SELECT _partition p, _file f, {at} a, epoch_us(_event_time) e, epoch_us(_watermark) w, _batch_id b,
                 epoch_us(_end_time) z, {"_substream" if substreams else "NULL::VARCHAR"} s
-            FROM read LEFT JOIN landed ON f = _file WHERE coalesce(_reasons[1], '') = '{reason}')
+            FROM read LEFT JOIN landed ON landed.f = _file AND landed.b = _batch_id
+            WHERE coalesce(_reasons[1], '') = '{reason}')
         WHERE a // {HOUR} BETWEEN {span.first} AND {span.last} AND {look.asked.inside("a", "b")}""")  # noqa: S608
     rows, first, last = look.connection.execute("SELECT count(*), min(a), max(a) FROM found").fetchall()[0]
     if not rows:
@@ -118,9 +119,8 @@ def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
         return found
     rules = look.source.rules
     tolerances, kept = _tolerances(look.connection, rules, Reason(reason)) if fate == Fate.DROPPED else ((), 0)
-    return replace(
-        found, beyond=_beyond(look.connection, rules.policy, Reason(reason)), tolerances=tolerances, kept=kept
-    )
+    beyond = _beyond(look.connection, rules.policy, Reason(reason))
+    return replace(found, beyond=beyond, tolerances=tolerances, kept=kept)
 
 
 def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:

@@ -90,7 +90,7 @@ def _words(
     files = listed([file for file, _ in found.files])
     hours = when(found.first, found.last)
     if kind is Kind.BAD_FILE:
-        return f"from {files} ({reason}), arrived {hours}", f"mend {found.files[0][0]} and land it again"
+        return f"from {files} ({reason}), arrived {hours}", "correct these rows and land them as a new file"
     if kind is Kind.SCHEMA_CHANGE:
         return (
             f"{owner}, arrived {hours}, {reason} in {files}",

@@ -2,7 +2,8 @@
 
 Law: rows of an hour are abnormal beyond `slack`, the most that is ordinary there. `slack` comes from the history of
 the same partition (or of the whole source): the upper quartile of the shares of days, of equal hours of the day, and
-the 95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own.
+the 95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own;
+if that has a day or two, no quarantined rows are ordinary.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
-from tidemark.core.policy import Reason
+from tidemark.core.policy import Fate, Reason
 
 LEAST = 8.0
 """Fewest rows beyond the ordinary that are an incident."""
@@ -159,7 +160,8 @@ _SLACK = f"""
     slacks AS (
         SELECT p, kind, h, n, "rows", CASE
             WHEN kind = '{VOLUME}' THEN if(days < {_FEWEST_DAYS}, n, greatest(5, 2.2 * "equal", 1.5 * "top"))
+            WHEN days < {_FEWEST_DAYS} AND own AND kind LIKE '{Fate.QUARANTINED} %' THEN {_QUIET}
             WHEN days < {_FEWEST_DAYS} THEN greatest({_QUIET}, o + 3 * sqrt(o))
-            ELSE greatest({_QUIET}, o + 3 * sqrt(o), 1.5 * "top", 1.5 * "equal") END slack FROM bounds),
+            ELSE greatest({_QUIET}, o + 3 * sqrt(o), 1.5 * "top", 1.5 * "equal") END slack FROM bounds, past),
     worth AS (SELECT p, kind FROM slacks GROUP BY ALL HAVING sum(greatest(n - slack, 0)) >= {LEAST})
     SELECT p, kind, h, n, slack, "rows" FROM slacks JOIN worth USING (p, kind) ORDER BY p, kind, h"""  # noqa: S608

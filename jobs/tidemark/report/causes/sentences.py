@@ -35,14 +35,10 @@ def when(first: int, last: int) -> str:
 
 
 def span_of(low: int, high: int) -> str:
-    """`40m to 45m`, in whole minutes from ten minutes on; one duration if both are equal."""
-    texts = [brief(_cut(each)) for each in (low, high)]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
-def _cut(micros: int) -> int:
-    unit = 60_000_000 if micros >= 600_000_000 else 1_000_000 if micros >= 10_000_000 else 1
-    return micros // unit * unit
+    """`40m to 45m`, in whole minutes from ten minutes on, which hold both; one duration if both are cut to it."""
+    units = [60_000_000 if each >= 600_000_000 else 1_000_000 if each >= 10_000_000 else 1 for each in (low, high)]
+    least, most = low // units[0] * units[0], -(-high // units[1]) * units[1]
+    return brief(least) if high // units[1] * units[1] == least else f"{brief(least)} to {brief(most)}"
 
 
 def of_total(rows: int, total: int, what: str) -> str:

@@ -167,7 +167,7 @@ _LATE_FILES = f"""
     files AS (
         SELECT f, bool_or(scope) AS scope, sum(n) n, min(first) AS first, max(last) AS last,
             any_value(landed) - max(CASE WHEN n > 1 AND last = first THEN least(event, last) ELSE last END) lag
-        FROM parts JOIN landed USING (f) GROUP BY f),
+        FROM parts JOIN (SELECT f, max(landed) landed FROM landed GROUP BY f) USING (f) GROUP BY f),
     before AS (SELECT count(*) files, coalesce(quantile_disc(lag, 0.95), 0) most FROM files WHERE NOT scope),
     bound AS (
         SELECT most,
