@@ -99,6 +99,7 @@ def test_windows_of_a_size_are_recorded_without_a_calendar(files: Files) -> None
         ({"calendar": "day", "zone": "amsterdam"}, "zone", "did you mean Europe/Amsterdam"),
         ({"calendar": "day", "zone": "Nowhere/At-all"}, "zone", "write one such as Europe/Amsterdam, or UTC"),
         ({"calendar": "day", "zone": "localtime"}, "zone", "'localtime' is not in the time zone database"),
+        ({"calendar": "day", "zone": "CEST"}, "zone", "write one such as Europe/Amsterdam"),
         ({"calendar": "day", "zone": "right/UTC"}, "zone", "'right/UTC' is not in the time zone database"),
         ({"calendar": "day", "zone": "../UTC"}, "zone", "'../UTC' is not in the time zone database"),
         ({"calendar": "day", "zone": "UTC", "offset": "24h"}, "offset", "must be less than the shortest day (1d)"),
@@ -406,6 +407,8 @@ def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], s
             "select.s",
             "sum(...) and first(...) may depend",
         ),
+        ({"b": W, "a": W | {"from": "b", "idle_timeout": "1m"}}, {}, "idle_timeout", "time alone may close"),
+        ({"a": R | N | {"session": VISITS | {"max_duration": "1s"}}}, {}, "session.gap", "longer than max_duration"),
     ],
     ids=[
         "nothing late",
@@ -415,6 +418,8 @@ def test_what_is_usual_gives_no_warning(files: Files, streams: dict[str, Any], s
         "a snapshot",
         "a session",
         "two aggregates",
+        "closed by time above windows",
+        "a gap that no session has",
     ],
 )
 def test_what_is_rarely_meant_gives_a_warning(

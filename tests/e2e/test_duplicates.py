@@ -143,6 +143,8 @@ def test_counts_rows_and_stories_name_duplicates_and_requirements(product):
         found = pipeline.rows(source="strict", reason=reason)
         assert found["total"] == sum(reason in row["_reasons"] for row in product.events("strict"))
         row = found["rows"][0]
+        if reason == "duplicate":
+            assert pipeline.advise(source="strict", late="1s")["sources"][0]["duplicates"] == found["total"]
         assert said in " ".join(pipeline.explain("strict", row["partition"], row["offset"])["sentences"])
 
 

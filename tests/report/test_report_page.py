@@ -279,7 +279,7 @@ def test_a_scope_without_runs_is_told(usual: Warehouse) -> None:
 def test_batches_that_are_not_committed_are_named(usual: Warehouse) -> None:
     status = {**usual.tables.status, "pending": [4, 5]}
     page = Page.of(build(replace(usual.tables, status=status)))
-    told = "Batches 4, 5 are planned or blocked, and not committed: no count of this page has them."
+    told = "Batches 4, 5 of a run that is not committed: in no count of this page."
     assert told in page.sentences
 
 

@@ -74,8 +74,8 @@ the counts of its rows under them, and whether they meet the targets."""
 
 class AdvisedSource(TypedDict):
     """A source that advice is given on. Targets are shares from 0 to 1 (null: none). `whole`: retention has deleted
-    none of its rows. `held_out`: tests of the advice on the newest rows, newest first; `confidence` says in words how
-    it did."""
+    none of its rows. `duplicates`: rows that are dropped besides, whatever the tolerances. `held_out`: tests of the
+    advice on the newest rows, newest first; `confidence` says in words how it did."""
 
     source: str
     rows: int
@@ -84,6 +84,7 @@ class AdvisedSource(TypedDict):
     target_adjusted: float | None
     sentence: str
     whole: bool
+    duplicates: int
     held_out: list[HeldOutRecord]
     confidence: str
 

@@ -48,6 +48,11 @@ def _source(record: AdviseRecord, source: AdvisedSource) -> Iterator[RenderableT
     if len(cells[0]["partitions"]) > 1:
         yield _partitions(next(cell for cell in cells if cell["present"]))
     yield Text(_present(record["present"][name]))
+    if source["duplicates"]:
+        besides = counted(source["duplicates"], "duplicate")
+        yield Text(
+            f"Besides, {besides} are dropped, whatever the tolerances: limits on dropped rows count them, too."
+        )
     yield Text(source["sentence"])
     best = record["recommended"][name]
     if best is not None and not any(cell["present"] and cell["recommended"] for cell in cells):

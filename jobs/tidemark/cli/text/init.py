@@ -84,7 +84,7 @@ def _guess(guess: GuessSummary) -> str:
 
 def _warnings(record: InitRecord) -> Iterator[str]:
     for warning in record["warnings"]:
-        yield f"{warning['key']} {warning['message']}."
+        yield f"{warning['key']}: {warning['message']}."
 
 
 def _next(path: str) -> Table:

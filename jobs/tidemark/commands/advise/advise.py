@@ -20,7 +20,7 @@ from tidemark.core.advice.grid import Grid, chosen, rungs
 from tidemark.core.advice.held_out import held_out
 from tidemark.core.advice.history import RecordedStates, arrivals_before, newest_arrival, repeat_runs
 from tidemark.core.advice.maxima import by_batch
-from tidemark.core.policy import Policy
+from tidemark.core.policy import Policy, Reason
 from tidemark.core.times import MAX_TIME, format_duration, parse_duration
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.errors import Held, UsageError
@@ -146,6 +146,7 @@ class Advising:
             recommended(found, targets),
             held_out(grid, periods, policy, seen, targets, newest),
             whole=self._batches[0]["batch_id"] == 1 and found[0].fates.rows == number,
+            duplicates=self._duplicates(source.name),
         )
 
     def _limits(self, name: str) -> Targets:
@@ -157,9 +158,14 @@ class Advising:
         """Number of rows of a source that the ledger has counted."""
         return sum(each["rows"] for row in self._batches for each in row["counts"] or () if each["source"] == name)
 
+    def _duplicates(self, name: str) -> int:
+        """Number of rows of a source that were dropped as duplicates."""
+        found = [each for row in self._batches for each in row["further_reasons"] or () if each["source"] == name]
+        return sum(each["rows"] for each in found if each["reason"] == Reason.DUPLICATE)
+
     @cached_property
     def _batches(self) -> list[Row]:
-        columns = ["batch_id", "run_last", "as_of", "fingerprint", "counts"]
+        columns = ["batch_id", "run_last", "as_of", "fingerprint", "counts", "further_reasons"]
         rows = self.ledger.stores["batches"].read(1, self.through, columns)
         return sorted(rows, key=lambda row: int(row["batch_id"]))
 

@@ -27,7 +27,8 @@ from tidemark.report.words import counted, duration
 @dataclass(frozen=True)
 class Advice:
     """Candidates of one source with their costs, the present one, the recommended one if there is any, and the newest
-    periods with what was advised before each. `whole`: retention has deleted none of the source's rows and runs."""
+    periods with what was advised before each. `whole`: retention has deleted none of the source's rows and runs.
+    `duplicates`: rows that are dropped whatever the tolerances are."""
 
     source: SourceSpec
     targets: Targets
@@ -36,6 +37,7 @@ class Advice:
     recommended: ToleranceCost | None
     held_out: Sequence[held_out.HeldOut]
     whole: bool
+    duplicates: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ def _source(advice: Advice) -> AdvisedSource:
         "target_adjusted": advice.targets.adjusted,
         "sentence": _sentence(advice),
         "whole": advice.whole,
+        "duplicates": advice.duplicates,
         "held_out": [_held_out(each) for each in advice.held_out],
         "confidence": _confidence(advice.held_out),
     }

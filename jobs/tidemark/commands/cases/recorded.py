@@ -18,7 +18,7 @@ from tidemark.storage import is_table
 MOST_ROWS = 1_000
 MOST_RUNS = 100
 """Largest numbers of rows and runs of a recorded case: a case is to be read by people, and to be quick."""
-_NARROW = "record fewer: --source, --since and --until, or --run"
+_NARROW = "record fewer rows: --source, --since and --until choose some"
 
 
 @dataclass(frozen=True)

@@ -114,4 +114,6 @@ def _near(name: str) -> str:
     cities = {lower.rpartition("/")[2]: each for lower, each in by_lower.items()}
     close = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3, 0.7)]
     close = close or [cities[each] for each in get_close_matches(name.lower(), cities, 3, 0.7)]
+    if name.isupper():  # an abbreviation may be like one of another offset: CEST like EST
+        close = []
     return f"did you mean {' or '.join(close)}?" if close else "write one such as Europe/Amsterdam, or UTC"

@@ -14,6 +14,12 @@ _DATA_DRIVEN = ("session", "sliding", "snapshot")
 def session_warnings(stream: Ruled[StreamSpec], kept: bool) -> Iterator[KeyFinding]:
     """Warnings about session windows that are legal but rarely meant; `kept`: rows from a source that keeps
     out-of-order rows reach them."""
+    session = stream.spec.session
+    if session is not None and session.max_duration is not None and session.gap > session.max_duration:
+        yield (
+            ("session", "gap"),
+            "is longer than max_duration, which then cuts each session before it can end by itself",
+        )
     written = next((key for key in _DATA_DRIVEN if key in stream.given), None)
     if written is None or not kept or stream.spec.allowed_lateness or not stream.sound(written, "allowed_lateness"):
         return

@@ -12,7 +12,16 @@ from functools import cached_property
 from tidemark.config.files.messages import instead
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.models.stream_graph import INDEX, Columns, all_columns, sources_below, united, walked
+from tidemark.config.models.stream_graph import (
+    INDEX,
+    Columns,
+    all_columns,
+    has_pairs,
+    has_windows,
+    sources_below,
+    united,
+    walked,
+)
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.rules.session_windows import session_warnings
 from tidemark.config.rules.sources import Ruled
@@ -102,8 +111,18 @@ def structure_warnings(streams: CheckedStreams) -> Iterator[KeyFinding]:
                 "has no at_most: a row may live for ever, so every run and every backfill reads all rows from the"
                 " first one on; add the longest that a row can live, such as at_most: 30d",
             )
-        for path, message in session_warnings(stream, kept):
+        for path, message in (*session_warnings(stream, kept), *_idle_warnings(name, stream, streams)):
             yield ("streams", name, *path), message
+
+
+def _idle_warnings(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:
+    below = stream.sound("from", "union") and (has_windows(streams.specs, name) or has_pairs(streams.specs, name))
+    if stream.spec.idle_timeout is not None and below:
+        yield (
+            ("idle_timeout",),
+            "time alone may close these windows before the windows or pairs below have come: those are then in no"
+            " window, and in no dead letters, which are for rows of sources; give idle_timeout to the step below",
+        )
 
 
 def _stream_errors(name: str, stream: Stream, streams: CheckedStreams) -> Iterator[KeyFinding]:

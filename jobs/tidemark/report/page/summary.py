@@ -24,7 +24,7 @@ _LOOKED = {
     "LandedTooLate": ("row", "landed after the partition was taken to be idle: landing_delay is too small"),
     "ListedLate": ("object", "landed with a time that an earlier run had passed"),
     "ObjectTooOld": ("object", "had passed max_object_age and stayed behind"),
-    "ObjectChanged": ("object", "changed after a run had taken what was there, which is all that counts"),
+    "ObjectChanged": ("object", "changed after a run had taken it: the change is not read, land it under a new name"),
     "LandedAfterClose": ("object", "landed after the source was closed and stayed behind"),
     "ObjectWithoutRows": ("object", "gave no rows, although something is inside"),
     "EdgeLeftOpen": ("dropped end edge", "left a lifetime open, which waits for a later one"),
@@ -133,8 +133,8 @@ def _look(answers: Answers) -> Iterator[str]:
     status, causes = answers.status, answers.tables.causes
     yield from (cause.sentence for cause in (causes or ())[:_MOST_CAUSES])
     if status["pending"]:
-        batches = _some(status["pending"])
-        yield f"Batches {batches} are planned or blocked, and not committed: no count of this page has them."
+        batches, several = _some(status["pending"]), "es" * (len(status["pending"]) > 1)
+        yield f"Batch{several} {batches} of a run that is not committed: in no count of this page."
     yield from dict.fromkeys(_failed(answers))
     yield from _lost(answers)
     for finding in answers.findings:
