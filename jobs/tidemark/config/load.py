@@ -240,13 +240,14 @@ def _placed(
     found: Iterable[KeyFinding],
     origins: WindowOrigins = MappingProxyType({}),
 ) -> list[Problem]:
-    """Findings of the whole pipeline, each in the file that has its key."""
-    return [
+    """Findings of the whole pipeline, each in the file that has its key; once for several windows of a step."""
+    problems = (
         sources[str(path[1])].problem(path[2:], message)
         if path[0] == "sources"
         else _problem(document, written(path, origins), message)
         for path, message in found
-    ]
+    )
+    return list(dict.fromkeys(problems))
 
 
 def _in_order(problems: list[Problem], documents: list[Document]) -> list[Problem]:
