@@ -123,7 +123,7 @@ def test_an_expression_over_the_row_can_be_a_key(text: str) -> None:
         ("from_json(text, 'a DATE').a", "as in cast(text AS DATE)"),
         ("from_json(text, 'MAP<INT, STRING>')[1]", "has a MAP whose keys are no STRING"),
         ("from_json(text, 'a INT, _corrupt_record STRING').a", "a name that Spark uses itself: leave it out"),
-        ("to_timestamp(text", "is not a Spark SQL expression"),
+        ("to_timestamp(text", "is not a Spark SQL expression: a ) is missing"),
         ("try_cast(text as timestamp", "has a parenthesis without its partner"),
         ("a +", "is not a Spark SQL expression"),
         ("EventTime AS x", "is not a Spark SQL expression"),

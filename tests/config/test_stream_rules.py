@@ -230,6 +230,11 @@ def test_the_fingerprint_covers_streams_and_is_as_before_without(files: Files) -
         ({"a": R | {"lifetime": "-5s"}}, "a.lifetime", "must be longer than 0s"),
         ({"a": R | {"publish": "yes"}}, "a.publish", "'yes' is neither true nor false"),
         ({"a": R | {"select": ["n"]}}, "a.select", "must be a mapping of new columns to expressions"),
+        (
+            {"a": R | {"select": {"z": "round(Speed", "1)": None}}},
+            "a.select",
+            'round(Speed, 1) is cut at its comma: put it in quotes, as in z: "round(Speed, 1)"',
+        ),
         ({"a": R | {"select": {"n": ["x"]}}}, "a.select", '{"n": ["x"]} is not an expression'),
         ({"a": W | {"tumbling": "0s"}}, "a.tumbling.size", "must be longer than 0s"),
         ({"a": W | {"tumbling": 60}}, "a.tumbling.size", "60 is not a duration"),

@@ -175,9 +175,13 @@ def selected(value: object) -> dict[str, str]:
         return {}
     if not isinstance(value, dict):
         raise unfit(value, 'must be a mapping of new columns to expressions, such as {n: count(*)}, or "*"')
+    before = ""
     for name, item in value.items():
+        if item is None and ")" in str(name) and "(" in before:
+            raise ValueError(f'{before}, {name} is cut at its comma: put it in quotes, as in z: "{before}, {name}"')
         if not isinstance(item, str | bool | int | float):
             raise unfit({name: item}, "is not an expression: write text, such as count(*), or a number")
+        before = str(item)
     return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
 
 

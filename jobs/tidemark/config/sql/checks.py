@@ -67,7 +67,7 @@ def findings(
     try:
         tree = _parsed(text)
     except PARSER_ERRORS as error:
-        return found or [f"{text!r} is not a Spark SQL expression{_position(error)}"]
+        return found or [f"{text!r} is not a Spark SQL expression{_unclosed(tokens) or _position(error)}"]
     shape = _shape(tree, tokens) or (_stars(tree) if aggregates else _first_of(_OF_ONE_ROW, tree))
     if shape:
         return [f"{text!r} {shape}"]
@@ -113,6 +113,11 @@ def _unquoted(tokens: Sequence[sqlglot.Token]) -> Iterator[str]:
     """Names outside of ASCII, which Spark's parser takes in backquotes only."""
     odd = [token.text for token in tokens if token.token_type.name == "VAR" and not token.text.isascii()]
     return (f"{name!r} has other letters than a to z: write it in backquotes, `{name}`" for name in odd)
+
+
+def _unclosed(tokens: Sequence[sqlglot.Token]) -> str:
+    texts = [token.text for token in tokens if token.token_type.name in ("L_PAREN", "R_PAREN")]
+    return ": a ) is missing" if texts.count("(") > texts.count(")") else ""
 
 
 def _position(error: Exception) -> str:
