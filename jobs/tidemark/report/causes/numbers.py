@@ -57,7 +57,7 @@ def repeated(look: CountedSource, partitions: tuple[str, ...], span: Incident) -
 def silent(look: CountedSource) -> Iterator[Cause]:
     """Yield the partitions that brought no row for longer than ever."""
     for each in silences(look):
-        text = f"About {counted(each.missing, 'row')} of {each.partition} are missing, {_silence(each)}"
+        text = f"Partition {each.partition} {_silence(each)}: about {counted(each.missing, 'row')} are missing"
         kind, remedy = Kind.IDLE_PARTITION, "look at its sender"
         partitions: tuple[str, ...] = (each.partition,)
         if each.instead is not None:
@@ -69,9 +69,10 @@ def silent(look: CountedSource) -> Iterator[Cause]:
 
 
 def _silence(each: Silence) -> str:
-    until = "and is silent still" if each.still else f"until {moment(each.last)[:16]}"
-    lasting = f"{brief(each.last - each.first)}; {before(each.longest)}"
-    return f"it brought no row from {moment(each.first)[:16]} {until} ({lasting})"
+    lasting = f"({brief(each.last - each.first)}; {before(each.longest)})"
+    if each.still:
+        return f"has brought no row since {moment(each.first)[:16]} {lasting}"
+    return f"brought no row from {moment(each.first)[:16]} until {moment(each.last)[:16]} {lasting}"
 
 
 def stray(look: CountedSource) -> Iterator[Cause]:
