@@ -54,8 +54,9 @@ PLACEHOLDERS: dict[str, Callable[[], str]] = {
     "T0": lambda: "2026-01-06T00:00:00Z",
     "RUN": lambda: status()["standing"]["run_id"],
     "ID": lambda: status()["runs"][-1]["run_id"],
+    "...": lambda: "a reason",
 }
-"""Words that stand for something on the pages. In a reason `...` may stand as it is."""
+"""Words that stand for something on the pages."""
 
 DOCKER = "needs Docker; tests/dags/test_compose.py reads the files"
 INSTALLS = "installs what the tests run on"

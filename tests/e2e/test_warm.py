@@ -124,12 +124,13 @@ def test_a_warehouse_made_anew_in_the_place_of_another_is_read_anew(served, tmp_
     assert found[0] == found[1]
 
 
-def test_locks_and_blocks_are_those_of_commands_without_a_server(served, tmp_path, capsys):
+def test_locks_and_blocks_are_those_of_commands_without_a_server(served, tmp_path, capsys, monkeypatch):
     blocking = {"max_dropped": "0%", "max_adjusted": "0%", "on_failure": "block"}
     product = pipeline(tmp_path / "blocked", quality=blocking)
     assert warm(served, "run", product, "--as-of", format_time(at(14)), "--run-id", "one")[0] == 1
     found = warm(served, "run", product)
-    assert (invoke(["run", str(product.config), "--json"]), json.loads(capsys.readouterr().out)) == found
+    monkeypatch.chdir(product.folder)
+    assert (invoke(["run", product.config.name, "--json"]), json.loads(capsys.readouterr().out)) == found
     with (product.folder / "warehouse" / "tested" / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         status, record = warm(served, "run", product)
