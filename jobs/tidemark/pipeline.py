@@ -91,7 +91,7 @@ class Pipeline:
         """Check configuration and suites; raises ConfigError. `deep`: Spark analyses expressions, tries suites."""
         check_suites(self.spec)
         if deep:
-            analyse(self.spec, suites=True)
+            analyse(self.spec, deep=True)
         return validation([], self.warnings)
 
     @overload

@@ -40,8 +40,6 @@ REFUSED = {
     "sources.s.partition.column": "    partition: {column: x + struct(1)}\n",
     "sources.s.over": "    over: [x, 'array(x) + 1']\n",
     "streams.st.where": "streams:\n  st: {from: s, where: \"x > struct(1, 2)\", publish: true}\n",
-    "sources.s.require.r": "    require: {r: n + 1}\n",
-    "streams.sw.where": "streams:\n  sw: {from: s, where: n + 1, tumbling: 1m, select: {c: count(*)}}\n",
     "streams.st.select.a": "streams:\n  st: {from: s, select: {a: make_interval(n)}, publish: true}\n",
     "streams.st.select.b": "streams:\n  st: {from: s, select: {b: \"null\"}, publish: true}\n",
     "streams.st.select.c": "streams:\n  st: {from: s, tumbling: 1m, select: {c: \"sum(array(x))\"}}\n",
@@ -62,6 +60,20 @@ def test_what_spark_refuses_is_refused_with_its_key_and_nothing_is_recorded(tmp_
     assert invoke(["validate", "--deep", str(config)]) == 2
 
 
+def test_conditions_that_are_numbers_are_refused_by_a_deep_look_alone(tmp_path: Path, capsys) -> None:
+    """Runs take them: pipelines with such a condition go on."""
+    more = (
+        "    require: {r: n + 1}\nstreams:\n  sw: {from: s, where: n + 1, tumbling: 1m, select: {c: count(*)}}\n"
+        '  sx: {from: s, where: "n > 1", select: "*", except: [n], publish: true}\n'
+    )
+    config = pipeline(tmp_path, "x STRING, n INT", [{"x": "a", "n": 2}], more)
+    assert invoke(["validate", "--deep", str(config)]) == 2
+    said = capsys.readouterr().out
+    assert [key in said for key in ("sources.s.require.r", "streams.sw.where", "streams.sx")] == [True, True, False]
+    assert "'n + 1' is INT, not true or false" in said
+    assert Pipeline.load(config, {}).close(as_of=AS_OF)["streams"]["sx"]["rows"] == 1
+
+
 def test_text_compared_with_times_is_no_reason_to_refuse(tmp_path: Path) -> None:
     between = "x between timestamp'2026-01-01 00:00:00' and timestamp'2027-01-01 00:00:00'"
     more = f'streams:\n  st: {{from: s, where: "{between}", publish: true}}\n'
@@ -74,7 +86,7 @@ def test_text_compared_with_times_is_no_reason_to_refuse(tmp_path: Path) -> None
 def test_a_configuration_is_analysed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = pipeline(tmp_path, "x STRING", [{"x": "a"}], "")
     analysed: list[str] = []
-    monkeypatch.setattr(analysis, "analyse", lambda _, spec: analysed.append(spec.name))
+    monkeypatch.setattr(analysis, "analyse", lambda _, spec, *_deep: analysed.append(spec.name))
     Pipeline.load(config, {}).run(AS_OF)
     Pipeline.load(config, {}).run("2026-01-02T01:00:00Z")
     assert len(analysed) == 1

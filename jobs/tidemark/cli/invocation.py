@@ -13,6 +13,8 @@ from tidemark.cli.failures import failure_of, interruptible
 from tidemark.cli.output import Output
 from tidemark.cli.warm.client import OPTION, ask
 
+_FILES = (".yml", ".yaml")
+
 
 def invoke(arguments: Sequence[str], client: AbstractContextManager[object] | None = None) -> int:
     """Run one command and return its exit status; without arguments print the help. Never raises. With `client` this
@@ -31,7 +33,8 @@ def invoke(arguments: Sequence[str], client: AbstractContextManager[object] | No
         sys.stdout.flush()
         return done.exit_code
     except BaseException as error:  # noqa: BLE001 - this is where each error becomes an exit status
-        config = next((each for each in given if each.endswith((".yml", ".yaml"))), "CONFIG")
+        words = zip(["", *given], given, strict=False)
+        config = next((word for before, word in words if word.endswith(_FILES) and before != "--out"), "CONFIG")
         failure = failure_of(heard[0] if heard else error, config)
         output.fail(failure)
         return failure.exit_code

@@ -152,8 +152,9 @@ class Reader:
         found = find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
         pending = self.ledger.last().pending
         if filters.get("batch") is None and pending and pending[-1].status == BLOCKED:
-            batches = [f"`--batch {each.batch_id}`" for each in pending]
-            found["blocked"] = f"quality blocks run {pending[-1].run_id}: {' and '.join(batches)} shows its rows"
+            first, last = pending[0].batch_id, pending[-1].batch_id
+            others = "" if first == last else f" (of batches {first:,} to {last:,})"
+            found["blocked"] = f"quality blocks run {pending[-1].run_id}: `--batch {last}` shows its rows{others}"
         return found
 
     def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> GroupsRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidemark.commands.removed_streams import removed_streams
+from tidemark.commands.returned_streams import returned_streams
 from tidemark.commands.summaries import time_text
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.evolution import changes
@@ -219,4 +219,4 @@ def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
 
 def _changes(ledger: Ledger, recorded: str | None, spec: PipelineSpec) -> list[str]:
     content = content_of(recorded, spec, ledger.root)
-    return changes(content, spec, removed_streams(ledger, content, spec))
+    return changes(content, spec, returned_streams(ledger, content, spec))

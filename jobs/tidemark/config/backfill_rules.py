@@ -4,10 +4,8 @@ reading."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
-from tidemark.config.evolution import Removed
 from tidemark.config.load import from_resolved
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.stream_graph import all_columns
@@ -45,21 +43,14 @@ JUDGING = (
     "timestamp_by",
 )
 """Settings of a source by which its rows are judged."""
-_UNKNOWN = "its table has rows from before it was removed, by rules not recorded any more: give it a name of its own"
 _HINT = "undo this, or read landing again: add --from-landing"
 
 
-def check_rebuilding(
-    recorded: Mapping[str, Any], spec: PipelineSpec, removed: Removed = MappingProxyType({})
-) -> None:
-    """Raise ConfigError with every change to a recorded `resolved()`, or to streams that were `removed` before it,
-    that rows in the tables cannot follow."""
+def check_rebuilding(recorded: Mapping[str, Any], spec: PipelineSpec) -> None:
+    """Raise ConfigError with every change to a recorded `resolved()` that rows in the tables cannot follow."""
     then = from_resolved(recorded)
     old, new = then.resolved(), spec.resolved()
-    known = {name: streams for name, streams in removed.items() if streams is not None and name not in then.streams}
-    before = from_resolved({**recorded, "streams": {**(recorded.get("streams") or {}), **known}})
-    found = list(_changes(old, new)) + list(_columns(before, spec))
-    found += [(f"streams.{name}", _UNKNOWN) for name in removed if removed[name] is None]
+    found = list(_changes(old, new)) + list(_columns(then, spec))
     if found:
         raise ConfigError([Problem(str(spec.path), key, hidden(message)) for key, message in found], hint=_HINT)
 

@@ -6,8 +6,7 @@ setting that no result depends on. Anything else is refused, since rows of one t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tidemark.config.formats import FORMATS, Format
@@ -20,20 +19,18 @@ from tidemark.errors import ConfigError, Problem
 
 _Step = tuple[bool, str, str]
 """(accepted, key, sentence)."""
-Removed = Mapping[str, Mapping[str, Any] | None]
-"""Streams that were removed earlier and have rows in a table, as they then were; None: that is not recorded."""
 
 
-def changes(recorded: Mapping[str, Any], spec: PipelineSpec, removed: Removed = MappingProxyType({})) -> list[str]:
+def changes(recorded: Mapping[str, Any], spec: PipelineSpec, returned: Collection[str] = ()) -> list[str]:
     """Sentences, each with its key, on the changes that `spec` makes to a recorded `resolved()`; empty if there are
     none.
 
-    A key that the recorded configuration does not have counts as its default. Streams that were `removed` before it
-    may come back as they were.
+    A key that the recorded configuration does not have counts as its default. `returned` streams were removed
+    earlier: a run would leave a gap in their tables, or follow other rules than their rows of before.
 
     Raises ConfigError with every change that needs `tidemark backfill`; its hint names that command.
     """
-    found = _pipeline(from_resolved(recorded).resolved(), spec.resolved(), removed)
+    found = _pipeline(from_resolved(recorded).resolved(), spec.resolved(), returned)
     steps = [(accepted, key, _without_values(hidden(message))) for accepted, key, message in found]
     refused = [Problem(str(spec.path), key, message) for accepted, key, message in steps if not accepted]
     if refused:
@@ -49,7 +46,7 @@ def _without_values(message: str) -> str:
     return f"is now {after}, was another text" if now and "${" in after and "${" not in was else message
 
 
-def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any], removed: Removed) -> Iterator[_Step]:
+def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any], returned: Collection[str]) -> Iterator[_Step]:
     for key in sorted((old.keys() | new.keys()) - {"sources", "streams"}):
         free = key in IRRELEVANT - {"pipeline"}
         yield from _values(key, old.get(key), new.get(key), free=free)
@@ -62,33 +59,20 @@ def _pipeline(old: Mapping[str, Any], new: Mapping[str, Any], removed: Removed) 
     for name in before.keys() - after.keys():
         message = "the source is gone: a source cannot be removed or renamed, its rows stand in the tables"
         yield False, f"sources.{name}", message
-    yield from _streams(old["streams"], new["streams"], removed)
+    yield from _streams(old["streams"], new["streams"], returned)
 
 
-def _streams(old: Mapping[str, Any], new: Mapping[str, Any], removed: Removed) -> Iterator[_Step]:
+def _streams(old: Mapping[str, Any], new: Mapping[str, Any], returned: Collection[str]) -> Iterator[_Step]:
     for name in new:
-        at = f"streams.{name}"
-        if name in removed:
-            yield from _returned(at, removed[name], new[name], there=name in old)
         if name in old:
-            yield from _values(at, old[name], new[name], free=False)
-        elif name not in removed:
-            yield True, at, "a new stream: it begins at its sources' present watermark"
+            yield from _values(f"streams.{name}", old[name], new[name], free=False)
+        elif name in returned:
+            yield False, f"streams.{name}", "it was removed, and its table has rows from before: give it another name"
+        else:
+            yield True, f"streams.{name}", "a new stream: it begins at its sources' present watermark"
     for name in old:
         if name not in new:
             yield True, f"streams.{name}", "the stream is removed: its table stays"
-
-
-def _returned(at: str, was: Mapping[str, Any] | None, now: Mapping[str, Any], *, there: bool) -> Iterator[_Step]:
-    """Steps of a stream that had been removed, or that lies below one and may be `there` still."""
-    if was is None:
-        yield False, at, "its table has rows from before it was removed, by rules that are not recorded any more"
-        return
-    steps = list(_values(at, was, now, free=False))
-    for _, key, message in steps:
-        yield False, key, f"{message}; its table has rows from before it was removed"
-    if not steps and not there:
-        yield True, at, "the stream is there again: it begins at its sources' present watermark, its table has a gap"
 
 
 def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Step]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -180,17 +180,20 @@ def _require_engine(for_s3: bool) -> None:
     require_engine()
 
 
-def analyse(spec: PipelineSpec, suites: bool = False, kept: Location | None = None) -> None:
-    """Have Spark analyse and plan the whole configuration, with `suites` try users' suites on its tables, and with
-    `kept`, a version's folder, compare the columns of its tables. Raises ConfigError. Starts a JVM."""
+def analyse(
+    spec: PipelineSpec, deep: bool = False, kept: Location | None = None, returned: Collection[str] = ()
+) -> None:
+    """Have Spark analyse and plan the whole configuration; if `deep`, strictly, and try users' suites on its tables.
+    With `kept`, a version's folder, compare the columns of its tables; `returned` streams had been removed. Raises
+    ConfigError. Starts a JVM."""
     from tidemark.spark import analysis
     from tidemark.spark.session.session import open_session
 
-    rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec)
-    if suites:
+    rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec, deep)
+    if deep:
         check_suites(spec, partial(analysis.table, rows))
     if kept is not None:
-        analysis.require_columns(rows, spec, kept)
+        analysis.require_columns(rows, spec, kept, returned)
 
 
 def on_s3(spec: PipelineSpec) -> bool:

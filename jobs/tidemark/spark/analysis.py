@@ -6,7 +6,7 @@ refuses is an error of the configuration, and a run that could not finish is nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, reduce
 
@@ -29,6 +29,8 @@ from tidemark.spark.streams import stream_rows, windows
 from tidemark.spark.streams.gaps import joined
 from tidemark.spark.streams.joins import Side
 from tidemark.spark.streams.operators import steps
+from tidemark.spark.streams.operators.rows_before import with_preceding
+from tidemark.spark.streams.operators.unnest import unnested
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.tables.time_range import Span
 from tidemark.spark.validity import column_of
@@ -41,9 +43,9 @@ _STORED = frozenset({
 _BINARY_ORDER = "UTF8_BINARY"
 
 
-def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
+def analyse(spark: SparkSession, spec: PipelineSpec, strict: bool = False) -> dict[str, DataFrame]:
     """Empty frames of all sources and streams, by table. Raises ConfigError with everything that Spark refuses in
-    them, each with its key."""
+    them, each with its key, and if it is `strict`, with conditions that are no boolean."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
     with _unlogged():
@@ -54,9 +56,33 @@ def analyse(spark: SparkSession, spec: PipelineSpec) -> dict[str, DataFrame]:
             step = spec.streams[name]
             if all(each in rows for each in step.inputs):
                 found += _problems(spec, f"streams.{name}", partial(_add, rows, spec, step))
+        if strict and not found:
+            found = list(_conditions(rows, spec))
     if found:
         raise ConfigError(found)
     return rows
+
+
+def _conditions(rows: Mapping[str, DataFrame], spec: PipelineSpec) -> Iterator[Problem]:
+    """Problems of `require` and `where` that are no boolean. Runs take them: a number is true unless it is 0."""
+    spark = next(iter(rows.values())).sparkSession
+    for name, source in spec.sources.items():
+        for key, text in source.require.items():
+            yield from _no_boolean(spec, _landed(spark, source), text, f"sources.{name}.require.{key}")
+    for name, step in spec.streams.items():
+        if step.where is None or step.join:
+            continue
+        whole, payload = _inputs(rows, spec, step)
+        whole, payload = unnested(whole, step.unnest, payload, name) if step.unnest else (whole, payload)
+        whole, _ = with_preceding(whole, step, payload, steps.order_of(whole))
+        yield from _no_boolean(spec, whole, step.where, f"streams.{name}.where")
+
+
+def _no_boolean(spec: PipelineSpec, rows: DataFrame, text: str, key: str) -> Iterator[Problem]:
+    kind = value_of(rows, text, key)[1]
+    if kind.typeName() not in ("boolean", "void"):
+        said = f"{text!r} is {kind.simpleString().upper()}, not true or false: compare it with something"
+        yield Problem(str(spec.path), key, said)
 
 
 @contextmanager
@@ -73,19 +99,23 @@ def _unlogged() -> Iterator[None]:
             each.disabled = disabled
 
 
-def require_columns(rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location) -> None:
+def require_columns(
+    rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location, returned: Collection[str]
+) -> None:
     """Raise ConfigError for streams of `analyse`'s rows whose columns have other types than those of their tables
-    below `root`."""
+    below `root`, and for `returned` ones that have others."""
     found = []
     for name, step in spec.streams.items():
         location = root / f"streams/{name}"
         if not (step.published and is_table(location)):
             continue
-        now = {each.name: each.dataType.simpleString() for each in rows[name].schema}
-        for was in rows[name].sparkSession.read.format("delta").load(str(location)).schema:
-            kind = was.dataType.simpleString()
-            if now.get(was.name, kind) != kind:
-                said = f"{was.name} was {kind}, is now {now[was.name]}: give the changed stream a name of its own"
+        table = rows[name].sparkSession.read.format("delta").load(str(location))
+        was, now = ({each.name: each.dataType.simpleString() for each in of.schema} for of in (table, rows[name]))
+        own = {column.name for column in columns_of(spec, name) or ()} | was.keys()
+        for column in sorted(own if name in returned else was.keys() & now.keys()):
+            if was.get(column) != now.get(column):
+                kinds = f"was {was.get(column, 'not there')}, is now {now.get(column, 'not there')}"
+                said = f"the column {column} {kinds}: give the changed stream a name of its own"
                 found.append(Problem(str(spec.path), f"streams.{name}", said))
     if found:
         raise ConfigError(found)
@@ -125,18 +155,7 @@ def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[P
 
 
 def _check_source(spark: SparkSession, source: SourceSpec) -> None:
-    landed = _landed(spark, source)
-    require_plan(landed)
-    for name, text in source.require.items():
-        _require_condition(landed, text, f"require.{name}")
-
-
-def _require_condition(rows: DataFrame, text: str, key: str) -> None:
-    """Raise ConfigError for a condition that is no boolean: Spark takes a number for true unless it is 0."""
-    kind = value_of(rows, text, key)[1]
-    if kind.typeName() not in ("boolean", "void"):
-        said = f"{text!r} is {kind.simpleString().upper()}, not true or false: compare it with something"
-        raise ConfigError([Problem("", key, said)])
+    require_plan(_landed(spark, source))
 
 
 def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
@@ -176,16 +195,16 @@ def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -
         return _of_stream(
             pairs.select("*", *[F.lit(None).cast(stream_rows.kind_of(name)).alias(name) for name in rest])
         )
-    whole = reduce(
-        lambda one, other: one.unionByName(other, allowMissingColumns=True), [rows[n] for n in step.inputs]
-    )
-    payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
-    if step.where is not None:
-        every = step.model_copy(update={"where": None, "select": {}})
-        rows_, _ = steps.stepped(whole, every, payload, last=True)
-        _require_condition(rows_, step.where, f"streams.{step.name}.where")
+    whole, payload = _inputs(rows, spec, step)
     stepped, _ = steps.stepped(whole, step, payload, last=True)
     return _windows(stepped, spec, step) if step.windowed else stepped
+
+
+def _inputs(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> tuple[DataFrame, list[str]]:
+    """Rows that reach a step without a join, and their payload columns."""
+    frames = [rows[name] for name in step.inputs]
+    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    return whole, [column.name for column in columns_of(spec, step.inputs[0]) or ()]
 
 
 def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame:

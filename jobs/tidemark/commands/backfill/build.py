@@ -8,12 +8,15 @@ from tidemark.commands import exclude
 from tidemark.commands.backfill.from_events import Backfill
 from tidemark.commands.backfill.from_landing import Rereading
 from tidemark.commands.recover import held_and_recovered
+from tidemark.commands.returned_streams import returned_streams
+from tidemark.commands.versions import in_force
 from tidemark.config import load_pipeline
 from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import Range
 from tidemark.errors import UsageError
 from tidemark.records.versions import BackfillRecord
 from tidemark.runner.planner import analyse
+from tidemark.runner.recorded import content_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ def build(context: RunContext, request: BackfillRequest, wait: bool) -> Backfill
     if request.settings:
         spec = load_pipeline(spec.path, context.environ, request.settings).spec
     with held_and_recovered(context, wait):
-        analyse(spec, kept=None if request.from_landing else context.ledger.folder)
+        recorded = content_of(in_force(context.ledger), spec, context.ledger.root)
+        returned = returned_streams(context.ledger, recorded, spec)
+        analyse(spec, kept=None if request.from_landing else context.ledger.folder, returned=returned)
         taken = exclude.excluded(context.ledger, spec.sources)
         if request.from_landing:
             return Rereading(context, spec, request.begin, taken, request.label).build(context.clock())

@@ -15,7 +15,6 @@ from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.merge import Merged, SliceMerge
 from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.exclude import Taken
-from tidemark.commands.removed_streams import removed_streams
 from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, recorded_difference
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
@@ -81,8 +80,7 @@ class Backfill:
         self.through = self.live.last().committed_through
         if not self.through:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
-        recorded = content_of(in_force(self.live), self.spec, self.live.root)
-        check_rebuilding(recorded, self.spec, removed_streams(self.live, recorded, self.spec))
+        check_rebuilding(content_of(in_force(self.live), self.spec, self.live.root), self.spec)
         self.then = compared_spec(self.live, self.spec)
         _check_range(self.asked, self.spec)
         self._check_end()
