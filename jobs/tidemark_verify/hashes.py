@@ -70,7 +70,7 @@ def _beside(parts: Sequence[Ragged], rows: int) -> Ragged:
 
 
 def _form(array: Array, kind: Kind) -> Ragged:
-    """The form of values none of which is null."""
+    """The form of values without nulls."""
     if not isinstance(kind, str):
         return _nested(array, kind)
     if kind in _WHOLE or kind == "boolean":

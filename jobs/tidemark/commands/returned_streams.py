@@ -1,4 +1,4 @@
-"""Streams that were removed from a pipeline and are in its file again: their tables have rows of before."""
+"""Streams that were removed from a pipeline and are in its file again: their tables have rows from before."""
 
 from __future__ import annotations
 

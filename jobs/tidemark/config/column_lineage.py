@@ -1,4 +1,4 @@
-"""Finds the columns that a pipeline's tables are made from, as far as the configuration's expressions tell."""
+"""Finds the columns that a pipeline's tables are made from, as far as the configuration's expressions say."""
 
 from __future__ import annotations
 

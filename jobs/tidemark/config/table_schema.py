@@ -35,7 +35,7 @@ _COUNT = re.compile(r"\s*count\s*\([^()]*\)\s*", re.IGNORECASE)
 
 def schema_of(spec: PipelineSpec, table: str) -> pa.Schema | None:
     """The schema of `events/...`, `streams/...`, `dead_letters/...`, `seen/...` or `substreams`; None for other
-    tables. A column whose type only Spark can tell is of type null."""
+    tables. A column whose type only Spark knows is of type null."""
     kind, _, name = table.partition("/")
     if kind == "events" and name in spec.sources:
         return pa.schema([*_events(spec.sources[name]).items()])

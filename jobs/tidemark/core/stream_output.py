@@ -132,7 +132,7 @@ class Due:
         return self.step.data_driven
 
     def closing(self) -> list[tuple[int | None, int | None]]:
-        """Times passed before and after the run, by the step or by each part of which a window may close."""
+        """Times passed before and after the run, by the step or by each part with a window that may close."""
         window = self.step.fixed
         if window is None:
             return []

@@ -55,7 +55,7 @@ class ProposedSource:
 
     @cached_property
     def orders(self) -> list[TimeOrder]:
-        """Times of which one is never before the other, the closest first."""
+        """Pairs of times, one never before the other, the closest first."""
         return time_orders(self.times)
 
     @property

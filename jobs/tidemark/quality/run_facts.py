@@ -25,7 +25,7 @@ class PartitionRows:
     firsts: dict[Fate, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, report: PartitionReport, first: int, next_: int, skipped: int) -> None:
-        """Add one micro-batch: its report, and its offsets [first, next_), some of which `skipped` rows have."""
+        """Add one micro-batch: its report, and its offsets [first, next_), some of them those of `skipped` rows."""
         rows = report.account.rows
         self.taken += next_ - first - skipped
         self.fates += rows

@@ -3,7 +3,7 @@
 Rows come from the events tables, which keep every row's times, whatever its fate. A first pass finds how late and how
 far out of order rows are, for choosing a grid. A second finds the highest times that batches and chunks reach, in any
 order. A third compares each row, in the order of offsets, with the watermark of each candidate. A large partition is
-read in chunks, each of which starts from what the earlier ones left; the rows of a substream are in one task, as
+read in chunks, each starting from what the earlier ones left; the rows of a substream are in one task, as
 when they are judged.
 """
 

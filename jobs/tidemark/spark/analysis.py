@@ -103,7 +103,7 @@ def require_columns(
     rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location, returned: Collection[str]
 ) -> None:
     """Raise ConfigError for streams of `analyse`'s rows whose columns have other types than those of their tables
-    below `root`, and for `returned` ones that have others."""
+    below `root`, and for `returned` streams with more or fewer columns than their tables."""
     found = []
     for name, step in spec.streams.items():
         location = root / f"streams/{name}"

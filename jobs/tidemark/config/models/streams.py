@@ -181,6 +181,6 @@ class StreamSpec(Settings):
 
 
 SEVERAL = "windows"
-"""Key of a step with several windows, each of which is a stream in the configuration."""
+"""Key of a step with several windows, each a stream in the configuration."""
 _FIELDS = tuple(field.alias or name for name, field in StreamSpec.model_fields.items() if name != "name")
 STREAM_KEYS = (*_FIELDS, SEVERAL)

@@ -57,7 +57,7 @@ class Call:
 
 
 def aggregate_findings(text: str, row: ReadableColumns, grouped: Container[str] | None) -> list[str]:
-    """Problems of an expression over a window's rows, each of which is a `row`.
+    """Problems of an expression over a window's rows, each a `row`.
 
     `grouped` has the lower-case names of columns that are equal in all rows of a window; None: any column may be read
     beside the aggregates.

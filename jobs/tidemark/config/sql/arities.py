@@ -157,7 +157,7 @@ def _is_text(token: sqlglot.Token) -> bool:
 
 
 def _is_operator(tokens: Sequence[sqlglot.Token], index: int) -> bool:
-    """True if a word with a parenthesis after it stands between two values, as in `a div (b)`, or belongs to an
+    """True if a word with a parenthesis after it is between two values, as in `a div (b)`, or belongs to an
     operator or to what is before it, as in `like any (...)` and `count(*) filter (...)`."""
     if index == 0:
         return False

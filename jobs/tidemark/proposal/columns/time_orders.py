@@ -1,4 +1,4 @@
-"""Pairs of time columns of which one is never before the other."""
+"""Pairs of time columns, one never before the other."""
 
 from __future__ import annotations
 

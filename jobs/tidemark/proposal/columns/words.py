@@ -50,7 +50,7 @@ KEYS = frozenset({
     "device", "deviceid", "sensor", "vehicle", "car", "machine", "user", "userid", "client", "customer", "account",
     "session", "meter", "phone", "terminal", "asset", "host", "carrier", "driver", "truck", "node",
 })  # fmt: skip
-"""Words of senders of rows, of which there are many."""
+"""Words for senders of rows: there are many of these."""
 TIME_WORDS = frozenset(EVENT) | frozenset(ARRIVAL)
 DATED = frozenset({
     "dt", "date", "day", "year", "month", "hour", "minute", "yyyy", "mm", "dd", "hh", "ds", "time", "hr", "hrs",

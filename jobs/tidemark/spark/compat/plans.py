@@ -49,7 +49,7 @@ def children_of(node: JavaObject) -> list[JavaObject]:
 
 
 def nulls_ignored(call: JavaObject) -> bool | None:
-    """True if a call says IGNORE NULLS, False for RESPECT NULLS, None if it says neither. Spark 4.1 does not tell
+    """True if a call says IGNORE NULLS, False for RESPECT NULLS, None if it says neither. Spark 4.1 does not say
     RESPECT NULLS from neither: then None."""
     said: Any = call.ignoreNulls()
     if isinstance(said, bool):

@@ -33,7 +33,7 @@ def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, kno
     Those of a gap have the left row's columns, and null for the right one's. With `span.since`, `WAS` is the end that
     a gap had by the rows of earlier batches, if it was another, and rows outside the span are not left out. `right`
     must have all rows alive since the start of a left row in the span, and those that begin when the span ends.
-    `known` tells which right rows end gaps. A gap is `TENTATIVE` where it starts: a pair may still start there.
+    `known` says which right rows end gaps. A gap is `TENTATIVE` where it starts: a pair may still start there.
     """
     if not step.gapped:
         return paired(step, left, right, rank)

@@ -62,7 +62,7 @@ class SessionWindowState:
         return session_windows.closing(rows, self.windows, self.groups, begun, after, until)
 
     def late(self, rows: DataFrame) -> DataFrame:
-        """Rows that the run brought and of which a part came late, with that part as their window."""
+        """Rows that the run brought and that came late in part, with that part as their window."""
         return session_windows.late(rows, self.windows.lateness, self.due.after.bounds)
 
     def earliest(self) -> int | None:

@@ -40,7 +40,7 @@ def taking_part(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -
 
 
 def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
-    """Rows of which a part came late, with that part as their window.
+    """Rows that came late in part, with that part as their window.
 
     It goes from the row's start to the time that its own watermark, or the step, had settled, or to the row's end.
     Rows of windows and joins are never late.

@@ -177,7 +177,7 @@ def exists(location: str) -> bool:
 
 
 def take_columns(rows: DataFrame, location: str) -> None:
-    """Give a table without rows the columns of `rows`: its own are of a stream removed or abandoned."""
+    """Give a table without rows the columns of `rows`: a run that was abandoned may have made it with others."""
     if exists(location) and not delta_table(location).file_uris():
         none = rows.sparkSession.createDataFrame([], rows.schema)
         none.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(location)

@@ -24,9 +24,9 @@ _BY, _COUNTS, _COUNTED = f"{NEXT}_by", f"{NEXT}_counts", f"{NEXT}_counted"
 
 @dataclass(frozen=True)
 class Known:
-    """What tells which rows end others. With `since`, ends are also found as they were before that batch. `certain`
-    are the times, microseconds, before which the stream had all its rows before the run and has them after it (None:
-    all): a row that may turn out to be none (`TENTATIVE`) ends no other before that."""
+    """Facts by which the rows that end others are found. With `since`, ends are also found as they were before that
+    batch. `certain` are the times, microseconds, before which the stream had all its rows before the run and has them
+    after it (None: all): a row that may turn out to be none (`TENTATIVE`) ends no other before that."""
 
     since: int | None = None
     certain: tuple[int, int | None] = (MIN_TIME, None)

@@ -15,7 +15,7 @@ _COUNTED = ", ".join(f"count(*) FILTER (_disposition = '{fate}') AS {fate}" for 
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """The files of one source: `total` of them, of which `hit` had a row that was not on time; `worst` are listed,
+    """The files of one source: `total` of them, `hit` with a row that was not on time; `worst` are listed,
     with their numbers of rows and arrivals in microseconds UTC."""
 
     total: int = 0
