@@ -11,7 +11,7 @@ USER tidemark
 WORKDIR /opt/tidemark
 
 # What the lock asks for changes seldom: it is installed before the code comes.
-COPY --chown=tidemark Makefile pyproject.toml requirements.lock jars.lock jars-s3.lock README.md LICENSE ./
+COPY --chown=tidemark Makefile pyproject.toml requirements.lock jars.lock jars-s3.lock jars-azure.lock jars-gcs.lock README.md LICENSE ./
 COPY --chown=tidemark jobs ./jobs
 COPY --chown=tidemark jvm ./jvm
 COPY --chown=tidemark expectations ./expectations

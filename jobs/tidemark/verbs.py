@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from tidemark.errors import TidemarkError, missing_parts_named
-from tidemark.storage import s3_errors
+from tidemark.storage import object_errors
 from tidemark.storage.disk_errors import disk_fault_of
 
 P = ParamSpec("P")
@@ -20,7 +20,7 @@ T = TypeVar("T")
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
     """Wrap a verb: its failures become errors for people, and the process's Spark is left as it was before the
     call."""
-    inner = s3_errors.explained(_with_damage_named(verb))
+    inner = object_errors.explained(_with_damage_named(verb))
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
@@ -42,7 +42,7 @@ def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
         except (TidemarkError, ModuleNotFoundError):
             raise
         except Exception as error:
-            known = s3_errors.fault_of(error) or disk_fault_of(error)
+            known = object_errors.fault_of(error) or disk_fault_of(error)
             if known is None and args and (damage := _damage(args[0])) is not None:
                 raise damage from error
             raise

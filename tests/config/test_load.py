@@ -247,7 +247,7 @@ class TestExtends:
         ("warehouse", "s3://Bucket/x", "'s3://Bucket/x' names no bucket: write s3://bucket/prefix"),
         ("warehouse", "s3a://bucket/x//y", "has a part that is empty or made of dots"),
         ("warehouse", "s3a://bucket/../y", "has a part that is empty or made of dots"),
-        ("warehouse", "gs://bucket/x", "is not a folder: write a path"),
+        ("warehouse", "hdfs://host/x", "is not a folder: write a path"),
         ("warehouse", "dbfs:/in", "at /dbfs/in"),
         ("warehouse", "file:/in", "this one is /in"),
         ("warehouse", "hdfs:/in", "is not a folder: write a path"),

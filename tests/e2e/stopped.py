@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import plain_checks
 from tidemark.cli import invoke, main
 from tidemark.commands import maintain
+from tidemark.config.address import RemoteLocation
 from tidemark.context import RunContext
 from tidemark.ledger import versions
 from tidemark.spark.maintenance import TableMaintenance
@@ -82,9 +83,9 @@ def command(step: int, line: list[str], port: int, secret: str, environ: Mapping
     os.environ |= environ  # the server that forks was started before a test's S3
     shared: list[SparkSession] = []
 
-    def open_session(*_: Any, on_s3: bool = False) -> SparkSession:
+    def open_session(*_: Any, buckets: Collection[RemoteLocation] = ()) -> SparkSession:
         if not shared:
-            shared.append(session.with_settings(share(port, secret), on_s3=on_s3))
+            shared.append(session.with_settings(share(port, secret), buckets))
         return shared[0]
 
     session.open_session = open_session

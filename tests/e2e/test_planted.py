@@ -12,7 +12,7 @@ from tidemark.cli import invoke
 from tidemark.errors import ConfigError, Problem, TidemarkError
 from tidemark.pipeline import Pipeline
 from tidemark.report import pipeline_graph
-from tidemark.storage.s3_errors import explained
+from tidemark.storage.object_errors import explained
 
 pytestmark = pytest.mark.usefixtures("quick")
 SALT = "planted-7f3a"

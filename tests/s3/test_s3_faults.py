@@ -11,9 +11,10 @@ from s3_service import SECRET
 
 from e2e.samples import PLAIN, obj
 from tidemark import cli
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError
-from tidemark.storage import s3_errors
-from tidemark.storage.s3_errors import fault_of
+from tidemark.storage import object_errors
+from tidemark.storage.object_errors import fault_of
 
 
 @pytest.fixture
@@ -136,18 +137,18 @@ def test_what_spark_and_delta_say_is_told_alike(text, message):
 
 def test_what_s3_has_no_part_in_is_left_alone():
     assert fault_of(RuntimeError("503 Connection refused")) is None
-    verb = s3_errors.explained(lambda: 1 / 0)
+    verb = object_errors.explained(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verb()
 
 
 @pytest.mark.spark
 def test_a_spark_that_was_started_without_hadoop_aws_is_told_so(spark, monkeypatch):
-    from tidemark.spark.session import s3a
+    from tidemark.spark.session import object_stores
 
-    monkeypatch.setitem(s3a._SETTINGS, "fs.s3.impl", "org.apache.hadoop.fs.s3a.NotThere")
-    with pytest.raises(TidemarkError, match=r"no jars for s3:// locations \(hadoop-aws\)") as caught:
-        s3a.configure(spark)
+    monkeypatch.setitem(object_stores._S3, "fs.s3.impl", "org.apache.hadoop.fs.s3a.NotThere")
+    with pytest.raises(TidemarkError, match=r"this Spark has no jars for S3") as caught:
+        object_stores.configure(spark, [RemoteLocation("s3://bucket")])
     assert "give it hadoop-aws" in caught.value.hint
 
 
@@ -161,7 +162,7 @@ def test_nothing_that_needs_no_jvm_needs_the_jars(remote, service, capfd, monkey
     later = ("--as-of", "2026-01-02T00:00:00Z")
     assert told(capfd, remote, "run", *later, "--dry-run")[1]["objects"] == 1
     status, error = told(capfd, remote, "run", *later)
-    assert (status, error["message"]) == (4, "the jars that Spark needs for s3:// locations are not installed")
+    assert (status, error["message"]) == (4, "the jars that Spark needs for S3 are not installed")
     assert error["hint"].startswith("run `tidemark setup --s3`")
     status, found = told(capfd, remote, "status")
     assert (status, found["runs"][0]["as_of"], len(found["runs"])) == (0, "2026-01-01T00:00:00Z", 1)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import Held
 from tidemark.ledger import lease, versions
 from tidemark.ledger.lease import Lease, hold_lease
@@ -18,12 +18,12 @@ from tidemark.storage import s3
 
 @pytest.fixture
 def place(bucket):
-    return S3Location(f"s3://{bucket}/warehouse/tested/lock")
+    return RemoteLocation(f"s3://{bucket}/warehouse/tested/lock")
 
 
 @pytest.fixture
 def root(bucket):
-    return S3Location(f"s3://{bucket}/warehouse/tested")
+    return RemoteLocation(f"s3://{bucket}/warehouse/tested")
 
 
 def test_a_second_holder_is_refused_and_told_who_holds(root):
@@ -103,7 +103,7 @@ def test_a_lease_is_renewed_while_it_is_held(place):
         tags = set()
         for _ in range(35):
             time.sleep(0.1)
-            tags.add(s3.tag_of(place))
+            tags.add(s3.head(place))
             with pytest.raises(Held):
                 Lease(place, 3).take(wait=False)
         still_held()

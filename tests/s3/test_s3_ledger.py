@@ -9,7 +9,7 @@ import pytest
 from deltalake import CommitProperties, write_deltalake
 from s3_service import KEY, SECRET
 
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 from tidemark.core.batch import loaded_uri, stored_uri
 from tidemark.errors import Held
 from tidemark.ledger import versions
@@ -96,11 +96,11 @@ def test_amazons_own_service_has_no_endpoint_to_tell(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     assert s3.endpoint() is None
-    assert "AWS_ENDPOINT_URL" not in s3.delta_options()
+    assert "AWS_ENDPOINT_URL" not in s3.delta_options(RemoteLocation("s3://bucket"))
 
 
 def test_places_join_and_tell_their_parts():
-    place = S3Location("s3://bucket") / "a" / "b"
+    place = RemoteLocation("s3://bucket") / "a" / "b"
     assert (str(place), place.bucket, place.key, place.prefix, place.name) == (
         "s3://bucket/a/b",
         "bucket",
@@ -108,7 +108,7 @@ def test_places_join_and_tell_their_parts():
         "a/b/",
         "b",
     )
-    assert S3Location("s3://bucket").prefix == ""
+    assert RemoteLocation("s3://bucket").prefix == ""
 
 
 @pytest.mark.parametrize("uri", ["//a", "///a b", "a//b", "a"])

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from s3_service import fill, touch
 
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError
 from tidemark.landing.listing import LandingLocation, list_objects
-from tidemark.storage import s3
+from tidemark.storage import s3, stores
 
 DAY = 86_400_000_000
 MORNING = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -25,7 +26,7 @@ def test_objects_have_their_time_size_and_tag(service, bucket):
     touch(bucket, "in/a b.json", AS_OF)
     (item,) = list_objects(LandingLocation(f"s3://{bucket}/in"), AS_OF)
     assert (item.uri, item.size, item.modified, item.arrived) == ("a b.json", 3, AS_OF, AS_OF)
-    assert item.tag == s3.tag_of(s3.S3Location(f"s3://{bucket}/in/a b.json"))
+    assert item.tag == stores.tag_of(RemoteLocation(f"s3://{bucket}/in/a b.json"))
 
 
 def test_of_objects_that_have_versions_the_newest_counts(service, bucket):
@@ -36,8 +37,8 @@ def test_of_objects_that_have_versions_the_newest_counts(service, bucket):
     client.delete_object(Bucket=bucket, Key="in/b")
     now = int(datetime.now(UTC).timestamp() + 60) * 1_000_000
     (item,) = list_objects(place, now)
-    assert (item.uri, item.size, item.tag) == ("a", 5, s3.tag_of(s3.S3Location(f"s3://{bucket}/in/a")))
-    assert s3.tag_of(s3.S3Location(f"s3://{bucket}/in/b")) is None
+    assert (item.uri, item.size, item.tag) == ("a", 5, stores.tag_of(RemoteLocation(f"s3://{bucket}/in/a")))
+    assert stores.tag_of(RemoteLocation(f"s3://{bucket}/in/b")) is None
 
 
 def test_hidden_names_and_empty_folders_are_no_objects(bucket):

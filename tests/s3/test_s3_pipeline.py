@@ -24,6 +24,7 @@ from e2e.samples import KEYED, PLAIN, at, hold_conservation, hold_replay, obj
 from oracle import SECOND
 from product import Product
 from short_lived import SHORT_LIVED
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError
 from tidemark.pipeline import Pipeline
 
@@ -119,7 +120,7 @@ def test_objects_that_change_or_vanish_after_they_were_listed_are_not_read(tmp_p
 def test_an_object_that_changes_while_it_is_read_stops_the_reader(service, bucket):
     from tidemark.spark.session.session import open_session
 
-    spark, client = open_session(on_s3=True), service.client()
+    spark, client = open_session(buckets=[RemoteLocation(f"s3://{bucket}")]), service.client()
     client.put_object(Bucket=bucket, Key="big", Body=b"x" * 3_000_000)
     path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/big")
     stream = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).open(path)
@@ -134,7 +135,7 @@ def test_of_two_commits_of_one_version_one_fails(service, bucket):
     """Even where the second writer looks before the first has written."""
     from tidemark.spark.session.session import open_session
 
-    spark = open_session(on_s3=True)
+    spark = open_session(buckets=[RemoteLocation(f"s3://{bucket}")])
     jvm, settings = spark.sparkContext._jvm, spark._jsparkSession.sessionState().newHadoopConf()
     commit = jvm.org.apache.hadoop.fs.Path(f"s3://{bucket}/table/_delta_log/00000000000000000001.json")
     log = jvm.tidemark.storage.ObjectLog(settings)

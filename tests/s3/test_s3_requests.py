@@ -12,15 +12,15 @@ from s3_service import Request, fill
 from e2e.samples import PLAIN, at, hold_conservation, hold_replay, obj
 from product import line
 from tidemark.config import load_pipeline
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 from tidemark.core.batch import LandedObject
-from tidemark.storage import s3
+from tidemark.storage import s3, stores
 
 MANY = 300
 
 
 def tags(bucket: str, keys: Sequence[str]) -> list[str | None]:
-    return s3.tags_of([S3Location(f"s3://{bucket}/{key}") for key in keys])
+    return stores.tags_of([RemoteLocation(f"s3://{bucket}/{key}") for key in keys])
 
 
 def asked(requests: Sequence[Request], of: str) -> Counter[str]:
@@ -39,13 +39,14 @@ def test_the_tags_of_many_objects_are_listed(service, bucket):
     with service.counted() as requests:
         found = tags(bucket, wanted[::-1])
     assert Counter(request.method for request in requests) == {"GET": 1, "HEAD": 1}
-    other, plain = (s3.tag_of(S3Location(f"s3://{bucket}/{key}")) for key in wanted[:2])
+    other, plain = (stores.tag_of(RemoteLocation(f"s3://{bucket}/{key}")) for key in wanted[:2])
     assert other != plain
     assert found[::-1] == [other, *[plain] * 6, None, *[plain] * 292]
 
 
 def test_a_listing_is_given_up_where_it_costs_more_than_asking_for_each(service, bucket, monkeypatch):
     monkeypatch.setattr(s3, "PAGE", 10)
+    monkeypatch.setattr(stores, "PAGE", 10)
     keys = [f"in/{number:04}" for number in range(1000)]
     fill(bucket, keys)
     for wanted, costs in ((keys[::10], {"GET": 2, "HEAD": 98}), (keys[:49], {"HEAD": 49})):
@@ -80,11 +81,14 @@ def test_what_is_read_has_the_tag_that_was_listed(tmp_path, service, bucket):
     source = {"landing": f"s3://{bucket}/in", "format": "csv", "schema": "v INT", "options": {"header": "true"}}
     config = tmp_path / "p.yml"
     config.write_text(f"pipeline: p\nwarehouse: s3://{bucket}/w\nsources: {{s: {source}}}\n")
-    spec, spark = load_pipeline(config, {}).spec.sources["s"], open_session(on_s3=True)
+    spec, spark = (
+        load_pipeline(config, {}).spec.sources["s"],
+        open_session(buckets=[RemoteLocation(f"s3://{bucket}")]),
+    )
     name = "in/a b=é#%20.csv"
     client.put_object(Bucket=bucket, Key=name, Body=b"v\n1\n2\n")
     place = f"s3://{bucket}/{name}"
-    item = LandedObject("s", name[3:], 6, 1, s3.tag_of(S3Location(place)) or "", place)
+    item = LandedObject("s", name[3:], 6, 1, stores.tag_of(RemoteLocation(place)) or "", place)
     with service.counted() as requests:
         assert sorted(row.v for row in read_rows(spark, spec, [item]).collect()) == [1, 2]
     assert asked(requests, "in/") == {"GET": 2}, "its header is looked at, then it is read"

@@ -19,6 +19,7 @@ from e2e.samples import KEYED, PLAIN, at, hold_replay, obj
 from e2e.stopped import killed
 from product import Product
 from tidemark.cli import invoke
+from tidemark.config.address import RemoteLocation
 from tidemark.core.times import format_time
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.usefixtures("quick")]
@@ -47,7 +48,7 @@ def test_a_run_that_is_killed_step_by_step_comes_to_what_one_in_a_folder_does(tm
     for product in (local, remote):
         product.land("readings", OBJECTS)
     assert invoke([line[0], str(local.config), *line[2:]]) == 0
-    spark = open_session(on_s3=True)
+    spark = open_session(buckets=[RemoteLocation(f"s3://{bucket}")])
     for step in (2, 4):
         assert killed(spark, step, line)
         assert invoke(line) == HELD

@@ -11,6 +11,7 @@ from s3_product import Remote
 
 from e2e.samples import KEYED, at, hold_replay, obj
 from product import Product
+from tidemark.config.address import RemoteLocation
 from tidemark.spark import catalogs
 from tidemark.spark.session.session import open_session
 from tidemark.storage import delta_table, location_of
@@ -60,14 +61,14 @@ def test_a_backfill_on_s3_is_that_of_a_folder_and_can_be_promoted(tmp_path, serv
     assert made[1]["difference"]["rows"]["readings"]["changed"] > 0
     register(remote, monkeypatch)
     assert remote.pipeline().promote(2)["live"] == 2
-    hold_view(open_session(on_s3=True), bucket, 2)
+    hold_view(open_session(buckets=[RemoteLocation(f"s3://{bucket}")]), bucket, 2)
     for table in ("events/readings", "streams/counted"):
         there = delta_table(location_of(f"s3://{bucket}/warehouse/tested/v2/{table}")).to_pyarrow_table().to_pylist()
         here = delta_table(local.folder / "warehouse" / "tested" / "v2" / table).to_pyarrow_table().to_pylist()
         assert sorted(map(repr, there)) == sorted(map(repr, here))
     hold_replay(remote)
     assert remote.pipeline().promote(1)["live"] == 1
-    hold_view(open_session(on_s3=True), bucket, 1)
+    hold_view(open_session(buckets=[RemoteLocation(f"s3://{bucket}")]), bucket, 1)
     spark.sql("DROP SCHEMA tested CASCADE")
 
 

@@ -22,7 +22,7 @@ def load(config: str) -> Pipeline:
     from tidemark.pipeline import Pipeline
 
     pipeline = Pipeline.load(config)
-    if pipeline.context.on_s3:
+    if any(bucket.service == "s3" for bucket in pipeline.context.buckets):
         _use_connection()
     return pipeline
 

@@ -116,12 +116,12 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         from tidemark.application.command import APPLICATION
         from tidemark.spark.compat.sessions import locale_of_java
         from tidemark.spark.session.class_archive import java_options
-        from tidemark.spark.session.jars import installed_jars
+        from tidemark.spark.session.jars import installed_jars, store_jars
         from tidemark.spark.session.session import COMPILING, class_path
 
-        on_s3 = pinned.load(self.application_args[0], self.pinned).context.on_s3
+        services = {each.service for each in pinned.load(self.application_args[0], self.pinned).context.buckets}
         on_driver = class_path()
-        self.jars = ",".join(map(str, on_driver if on_s3 else installed_jars()))
+        self.jars = ",".join(map(str, [*installed_jars(), *store_jars(services)]))
         self.driver_class_path = os.pathsep.join(map(str, on_driver))
         self.conf = {"spark.driver.defaultJavaOptions": f"{COMPILING} {java_options()}".strip(), **(self.conf or {})}
         here = str(Path(sys.executable).parent)

@@ -19,7 +19,7 @@ from tidemark.records.runs import AbandonRecord
 from tidemark.runner.checks import Audit, Unchecked, blocked_run, ensure_not_blocked
 from tidemark.runner.executor import Run
 from tidemark.runner.recorded import spec_of
-from tidemark.storage.s3_errors import known_fault
+from tidemark.storage.object_errors import known_fault
 
 
 def recover(context: RunContext) -> list[str]:

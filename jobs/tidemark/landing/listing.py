@@ -1,4 +1,4 @@
-"""Lists the objects in a landing folder or S3 prefix with their landing times, without opening any.
+"""Lists the objects in a landing folder or prefix in object storage with their landing times, without opening any.
 
 Hidden and `_`-prefixed files and folders are no objects; nor are files that Hadoop is still copying (`._COPYING_`),
 which Spark does not read either; nor are files that a link reaches outside of the landing folder. `{yyyy}`, `{MM}`,
@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tidemark.config.address import is_s3
+from tidemark.config.address import is_remote
 from tidemark.core.times import EPOCH
 from tidemark.errors import TidemarkError
-from tidemark.landing.listing_s3 import COPYING, UNFIT, is_hidden, objects_below, unreadable
+from tidemark.landing.listing_remote import COPYING, UNFIT, is_hidden, objects_below, unreadable
 
 _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _FIRST = datetime(3, 1, 1, tzinfo=UTC)
@@ -35,8 +35,8 @@ class LandedAt(Protocol):
 
 @dataclass(frozen=True)
 class LandingLocation:
-    """The location where a source's objects land. `landing` is an absolute folder, or s3://bucket/prefix; durations
-    are microseconds."""
+    """The location where a source's objects land. `landing` is an absolute folder, or an address in object storage;
+    durations are microseconds."""
 
     landing: str
     landed_at: LandedAt | None = None
@@ -69,7 +69,7 @@ class LandingLocation:
             uri.encode("utf-8")
         except UnicodeEncodeError:
             return "its name is not valid UTF-8: rename the object"
-        if is_s3(self.landing) and (reason := unreadable(uri)) is not None:
+        if is_remote(self.landing) and (reason := unreadable(uri)) is not None:
             return reason
         if self.landed_at is not None and self.landed_at.landing_time(uri) is None:
             return "its name has no landing time as `landed_at` describes: rename the object"
@@ -103,11 +103,11 @@ def list_objects(location: LandingLocation, as_of: int, left_out: dict[str, str]
 
     With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of are opened,
     and one unit more on either side (at least a day, for time zones). A missing landing folder is an error, since it
-    would look like a source without objects; a dated folder may be missing. On S3 a prefix without objects is no
-    error, since there are no folders and lifecycle rules may have deleted the objects; a missing bucket is an error.
+    would look like a source without objects; a dated folder may be missing. In object storage a prefix without
+    objects is no error, since there are no folders and lifecycle rules may have deleted them; a missing bucket is.
     """
     left_out = {} if left_out is None else left_out
-    found, any_listed = (_on_s3 if is_s3(location.root) else _in_folder)(location, as_of, left_out), False
+    found, any_listed = (_in_store if is_remote(location.root) else _in_folder)(location, as_of, left_out), False
     for each in found:
         any_listed = True
         yield each
@@ -145,8 +145,8 @@ def _landing_time(location: LandingLocation, uri: str, written: int) -> int:
     return written if named is None else named
 
 
-def _on_s3(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
-    """List a landing on S3. An object's tag is its ETag: equal content written again is no change."""
+def _in_store(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> Iterator[Listed]:
+    """List a landing in object storage. On S3 equal content written again is no change: the tag is the ETag."""
     folders = None
     if location.levels and location.max_object_age is not None:
         folders = frozenset(_folders(location, as_of, left_out))

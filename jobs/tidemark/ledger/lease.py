@@ -1,4 +1,4 @@
-"""The pipeline's lock on storage without a file system: a small object on S3 that its holder renews.
+"""The pipeline's lock on storage without a file system: a small object that its holder renews.
 
 It is made only if there is none, and renewed and taken over only by its tag, so that one of two holders wins. A
 holder that dies stops renewing: its lease ends when the object is older than the lease lasts, by the service's clock.
@@ -15,11 +15,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import Held, TidemarkError
-from tidemark.storage import s3
+from tidemark.storage.object_store import ObjectStore
+from tidemark.storage.stores import store_of
 
 LASTS = 60.0
 """Seconds that a lease lasts after its last renewal."""
@@ -27,12 +29,12 @@ _RENEWALS = 4
 """Number of renewals in the time that a lease lasts."""
 _POLL = 1.0
 _CLOCK = 1.0
-"""Seconds by which an object's age may be off: times on S3 are whole seconds."""
+"""Seconds by which an object's age may be off: services give times in whole seconds."""
 
 
 @contextmanager
 def hold_lease(
-    location: S3Location, wait: bool = False, lasts: float = LASTS, fence: Callable[[], None] = lambda: None
+    location: RemoteLocation, wait: bool = False, lasts: float = LASTS, fence: Callable[[], None] = lambda: None
 ) -> Iterator[Callable[[], None]]:
     """Hold the lease object at `location` while the block runs. Gives a function that raises Held once the lease is
     lost.
@@ -54,9 +56,9 @@ def hold_lease(
         lease.release()
 
 
-def lease_holder(location: S3Location) -> str | None:
+def lease_holder(location: RemoteLocation) -> str | None:
     """The holder of a lease that has not ended; None if there is none."""
-    found = s3.read_stamped(location)
+    found = store_of(location).read_stamped(location)
     known = {} if found is None else _known(found.content)
     if found is None or known.get("released") or known.get("lasts", 0.0) + _CLOCK <= found.age:
         return None
@@ -67,7 +69,7 @@ def lease_holder(location: S3Location) -> str | None:
 class Lease:
     """One process's hold on a lease object."""
 
-    location: S3Location
+    location: RemoteLocation
     lasts: float
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     tag: str = ""
@@ -79,16 +81,20 @@ class Lease:
     """The time at which the last successful request to take or renew the lease was sent."""
     ended: threading.Event = field(default_factory=threading.Event)
 
+    @cached_property
+    def _store(self) -> ObjectStore:
+        return store_of(self.location)
+
     def take(self, wait: bool) -> None:
         """Make the object, or take it over once its lease has ended. Raises Held, unless it may `wait`, if another
         has it."""
         self.renewed = time.monotonic()
-        tag = s3.put_if(self.location, self._content(), None)
+        tag = self._store.put_if(self.location, self._content(), None)
         while tag is None:
             self.renewed = time.monotonic()
-            found = s3.read_stamped(self.location)
+            found = self._store.read_stamped(self.location)
             if found is None:
-                tag = s3.put_if(self.location, self._content(), None)
+                tag = self._store.put_if(self.location, self._content(), None)
                 continue
             known = _known(found.content)
             if known.get("token") == self.token:
@@ -97,7 +103,7 @@ class Lease:
             left = 0.0 if known.get("released") else known.get("lasts", self.lasts) + _CLOCK - found.age
             if left <= 0:
                 self.taken_over = not known.get("released")
-                tag = s3.put_if(self.location, self._content(), found.tag)
+                tag = self._store.put_if(self.location, self._content(), found.tag)
             elif wait:
                 time.sleep(min(_POLL, left))
             else:
@@ -132,15 +138,15 @@ class Lease:
         """Let others take the lease at once. If that fails, it ends by itself."""
         if not self.lost:
             with suppress(TidemarkError):
-                s3.put_if(self.location, self._content(released=True), self.tag)
+                self._store.put_if(self.location, self._content(released=True), self.tag)
 
     def _ended(self) -> bool:
         return time.monotonic() - self.renewed > self.lasts
 
     def _renew(self) -> bool:
-        tag = s3.put_if(self.location, self._content(), self.tag)
+        tag = self._store.put_if(self.location, self._content(), self.tag)
         if tag is None:
-            found = s3.read_stamped(self.location)
+            found = self._store.read_stamped(self.location)
             tag = found.tag if found is not None and _known(found.content).get("token") == self.token else None
         self.tag = tag or self.tag
         return tag is not None
@@ -167,7 +173,7 @@ def _known(content: bytes) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def _held(location: S3Location, known: dict[str, Any], left: float) -> Held:
+def _held(location: RemoteLocation, known: dict[str, Any], left: float) -> Held:
     who = str(known.get("holder", "another process"))
     return Held(
         f"{who} holds the pipeline",

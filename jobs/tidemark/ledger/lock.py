@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 from tidemark.errors import Held, TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.lease import hold_lease, lease_holder
@@ -26,7 +26,7 @@ def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | No
     Without `wait` a lock held by another process raises Held at once. The operating system drops the lock with its
     process, however that ended, so a dead one never blocks. The file itself stays.
     """
-    if isinstance(root, S3Location):
+    if isinstance(root, RemoteLocation):
         with hold_lease(root / "lock", wait, fence=partial(versions.fence, root)) as still_held:
             yield still_held
         return
@@ -43,7 +43,7 @@ def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | No
 
 def holder(root: Location) -> str | None:
     """The holder of the lock, in words; None if there is none. Does not wait."""
-    if isinstance(root, S3Location):
+    if isinstance(root, RemoteLocation):
         return lease_holder(root / "lock")
     try:
         handle = os.open(root / "lock", os.O_RDONLY)

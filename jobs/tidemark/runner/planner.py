@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from tidemark.config import PipelineSpec
-from tidemark.config.address import is_s3
+from tidemark.config.address import RemoteLocation, is_remote
 from tidemark.config.rules.imports import import_order
 from tidemark.config.rules.partition_limit import ensure_few
 from tidemark.core.batch import Batch, LandedObject, RunPlan, cut, stored_uri
@@ -96,7 +96,7 @@ class Planning:
         ConfigError."""
         rows = self._has_rows(tail)
         if landed.objects or rows:
-            _require_engine(bool(landed.objects) and on_s3(self.spec))
+            _require_engine(buckets_of(self.spec) if landed.objects else ())
         if self._unproven(tail) if rows else landed.objects:
             analyse(self.spec)
 
@@ -171,12 +171,11 @@ def judged_under(spec: PipelineSpec, root: Location) -> dict[str, str]:
     }
 
 
-def _require_engine(for_s3: bool) -> None:
-    from tidemark.spark.session.jars import require_s3
+def _require_engine(buckets: Collection[RemoteLocation]) -> None:
+    from tidemark.spark.session.jars import require_stores
     from tidemark.spark.session.versions import require_engine
 
-    if for_s3:
-        require_s3()
+    require_stores({bucket.service for bucket in buckets})
     require_engine()
 
 
@@ -189,16 +188,17 @@ def analyse(
     from tidemark.spark import analysis
     from tidemark.spark.session.session import open_session
 
-    rows = analysis.analyse(open_session(on_s3=on_s3(spec)), spec, deep)
+    rows = analysis.analyse(open_session(buckets=buckets_of(spec)), spec, deep)
     if deep:
         check_suites(spec, partial(analysis.table, rows))
     if kept is not None:
         analysis.require_columns(rows, spec, kept, returned)
 
 
-def on_s3(spec: PipelineSpec) -> bool:
-    """True if its tables or a landing are on S3."""
-    return any(map(is_s3, [spec.warehouse, *(source.landing for source in spec.sources.values())]))
+def buckets_of(spec: PipelineSpec) -> list[RemoteLocation]:
+    """The buckets of object storage that have its tables or a landing."""
+    locations = [spec.warehouse, *(source.landing for source in spec.sources.values())]
+    return sorted({RemoteLocation(text).root for text in locations if is_remote(text)})
 
 
 def _notes(source: str, found: Discovery) -> Iterator[str]:

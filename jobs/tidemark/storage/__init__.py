@@ -1,7 +1,8 @@
-"""Locations of a pipeline's tables and objects: a folder, which is a `Path`, or an S3 prefix, an `S3Location`.
+"""Locations of a pipeline's tables and objects: a folder, which is a `Path`, or a prefix in object storage, a
+`RemoteLocation`.
 
-Both join with `/`, have a `name`, and convert to text: a path, or `s3://bucket/key`. Only this package distinguishes
-between the two.
+Both join with `/`, have a `name`, and convert to text: a path, or an address such as `s3://bucket/key`. Only this
+package distinguishes between the two.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from deltalake import DeltaTable
 
-from tidemark.config.address import S3Location, is_s3
-from tidemark.storage import arrow, s3
+from tidemark.config.address import RemoteLocation, is_remote
+from tidemark.storage import arrow, stores
 from tidemark.storage.sync import sync_file, sync_folder
 
 if TYPE_CHECKING:
@@ -26,40 +27,41 @@ if TYPE_CHECKING:
 arrow.load()
 T = TypeVar("T")
 U = TypeVar("U")
-Location: TypeAlias = Path | S3Location
+Location: TypeAlias = Path | RemoteLocation
 LOG = "_delta_log"
 """The folder of a Delta table's log."""
 
 
 def location_of(text: str) -> Location:
-    """The location that a text names: s3://bucket/key, or a path."""
-    return S3Location(text) if is_s3(text) else Path(text)
+    """The location that a text names: an address in object storage, or a path."""
+    return RemoteLocation(text) if is_remote(text) else Path(text)
 
 
 def make(location: Location) -> None:
-    """Make the folder of a table; does nothing on S3, which has no folders."""
+    """Make the folder of a table; does nothing in object storage, which has no folders."""
     if isinstance(location, Path):
         location.mkdir(parents=True, exist_ok=True)
 
 
 def storage_options(location: Location | str) -> dict[str, str] | None:
-    """Options that delta-rs needs to reach a table on S3; None for a folder. It finds credentials itself, where boto3
-    finds them."""
-    return s3.delta_options() if is_s3(str(location)) else None
+    """Options that delta-rs needs to reach a table in object storage; None for a folder. It finds credentials itself,
+    where the service's own client finds them."""
+    found = location_of(str(location))
+    return stores.store_of(found).delta_options(found) if isinstance(found, RemoteLocation) else None
 
 
 def is_table(location: Location | str) -> bool:
     """True if there is a Delta table; a log without a commit, which a crash left, does not count."""
     found = location_of(location) if isinstance(location, str) else location
-    if isinstance(found, S3Location):
-        return s3.has_commit(found)
+    if isinstance(found, RemoteLocation):
+        return stores.store_of(found).has_commit(found)
     return found.is_dir() and DeltaTable.is_deltatable(str(found))
 
 
 def reachable(location: Location) -> bool:
-    """True if a table may be opened. On S3 a missing table is noticed here, which is faster than delta-rs and gives
-    the reason."""
-    return isinstance(location, Path) or s3.has_commit(location)
+    """True if a table may be opened. In object storage a missing table is noticed here, which is faster than delta-rs
+    and gives the reason."""
+    return isinstance(location, Path) or stores.store_of(location).has_commit(location)
 
 
 def delta_table(location: Location | str) -> DeltaTable:
@@ -80,21 +82,23 @@ def dataset_of(location: Location, table: DeltaTable | None = None) -> Dataset:
 
 def read_bytes(location: Location) -> bytes:
     """Read a whole file or object."""
-    return s3.read(location) if isinstance(location, S3Location) else location.read_bytes()
+    if isinstance(location, RemoteLocation):
+        return stores.store_of(location).read(location)
+    return location.read_bytes()
 
 
 def read_if_there(location: Location) -> bytes | None:
     """Read a whole file or object; None if there is none."""
-    if isinstance(location, S3Location):
-        found = s3.read_stamped(location)
+    if isinstance(location, RemoteLocation):
+        found = stores.store_of(location).read_stamped(location)
         return None if found is None else found.content
     return location.read_bytes() if location.is_file() else None
 
 
 def write_bytes(location: Location, content: bytes, lasting: bool = False) -> None:
     """Write a file or object, which appears whole or not at all; a `lasting` one is on the disk then."""
-    if isinstance(location, S3Location):
-        s3.put(location, content)
+    if isinstance(location, RemoteLocation):
+        stores.store_of(location).put(location, content)
         return
     partial = location.with_name(f"{location.name}.partial")
     partial.write_bytes(content)
@@ -107,8 +111,8 @@ def write_bytes(location: Location, content: bytes, lasting: bool = False) -> No
 
 def write_once(location: Location, content: bytes) -> None:
     """Write a file or object that only its owner may read, unless it exists already. A file is synced to the disk."""
-    if isinstance(location, S3Location):
-        s3.put_if(location, content, None)
+    if isinstance(location, RemoteLocation):
+        stores.store_of(location).put_if(location, content, None)
         return
     location.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=location.parent, prefix=f"{location.name}.") as partial:  # created with mode 0600
@@ -122,8 +126,8 @@ def write_once(location: Location, content: bytes) -> None:
 
 def remove(location: Location) -> None:
     """Delete a file or object, if it exists."""
-    if isinstance(location, S3Location):
-        s3.delete(location)
+    if isinstance(location, RemoteLocation):
+        stores.store_of(location).delete(location)
     else:
         location.unlink(missing_ok=True)
 
@@ -131,18 +135,20 @@ def remove(location: Location) -> None:
 def open_file(text: str, known: tuple[int, str] | None = None) -> IO[bytes]:
     """Open a file or object for reading from any position. If its size and tag are `known`, its content is the one
     that had these, or reading fails."""
-    return io.BufferedReader(s3.Ranged(S3Location(text), known), s3.PIECE) if is_s3(text) else Path(text).open("rb")
+    if is_remote(text):
+        return io.BufferedReader(stores.Ranged(RemoteLocation(text), known), stores.PIECE)
+    return Path(text).open("rb")
 
 
 def seen(text: str, known: tuple[int, str] | None = None) -> str | IO[bytes]:
     """The form in which pyarrow reads a file or object: the path itself, or the open object."""
-    return open_file(text, known) if is_s3(text) else text
+    return open_file(text, known) if is_remote(text) else text
 
 
 def tag_of(text: str) -> str | None:
     """Tag of the content of a file or object, which changes with the content; None if there is no file or object."""
-    if is_s3(text):
-        return s3.tag_of(S3Location(text))
+    if is_remote(text):
+        return stores.tag_of(RemoteLocation(text))
     try:
         found = Path(text).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -152,9 +158,12 @@ def tag_of(text: str) -> str | None:
 
 def tags_of(texts: list[str]) -> list[str | None]:
     """Tags of many files, or of many objects of one bucket, in order."""
-    return s3.tags_of(list(map(S3Location, texts))) if any(map(is_s3, texts)) else list(map(tag_of, texts))
+    return (
+        stores.tags_of(list(map(RemoteLocation, texts))) if any(map(is_remote, texts)) else list(map(tag_of, texts))
+    )
 
 
-def at_once(ask: Callable[[T], U], of: Iterable[T], *, s3_too: bool) -> list[U]:
-    """Results of `ask` for each item, in order; asked in parallel if that asks S3, which answers slowly."""
-    return s3.at_once(ask, list(of)) if s3_too else [ask(each) for each in of]
+def at_once(ask: Callable[[T], U], of: Iterable[T], *, remote: bool) -> list[U]:
+    """Results of `ask` for each item, in order; asked in parallel if a service is asked, which answers
+    slowly."""
+    return stores.at_once(ask, list(of)) if remote else [ask(each) for each in of]

@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tidemark.config.address import S3Location
-from tidemark.storage import Location, at_once, s3
+from tidemark.config.address import RemoteLocation
+from tidemark.storage import Location, at_once
+from tidemark.storage.stores import store_of
 from tidemark.storage.sync import sync_folder
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
@@ -21,8 +22,8 @@ _NO_SYMBOLIC_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}
 
 def files_below(location: Location) -> Iterator[str]:
     """Paths of all files or objects below a location, relative to it, in no order; none if it does not exist."""
-    if isinstance(location, S3Location):
-        yield from (found.key.removeprefix(location.prefix) for found in s3.listed(location))
+    if isinstance(location, RemoteLocation):
+        yield from (found.key.removeprefix(location.prefix) for found in store_of(location).listed(location))
         return
     for folder, _, names in os.walk(location):
         yield from (str((Path(folder) / name).relative_to(location)) for name in names)
@@ -41,7 +42,7 @@ def share(source: Location, target: Location, paths: Iterable[str]) -> None:
     if isinstance(target, Path):
         for folder in {(target / path).parent for path in wanted}:
             folder.mkdir(parents=True, exist_ok=True)
-    at_once(lambda path: _share(source / path, target / path), wanted, s3_too=isinstance(source, S3Location))
+    at_once(lambda path: _share(source / path, target / path), wanted, remote=isinstance(source, RemoteLocation))
 
 
 def link(location: Path, target: str) -> None:
@@ -61,17 +62,18 @@ def link(location: Path, target: str) -> None:
 
 def remove_tree(location: Location) -> None:
     """Delete everything below a location, and its folder, if it exists."""
-    if isinstance(location, S3Location):
-        at_once(lambda path: s3.delete(location / path), list(files_below(location)), s3_too=True)
+    if isinstance(location, RemoteLocation):
+        delete = store_of(location).delete
+        at_once(lambda path: delete(location / path), list(files_below(location)), remote=True)
     elif location.is_dir():
         shutil.rmtree(location)
 
 
 def move(source: Location, target: Location) -> None:
     """Move a file to another path."""
-    if isinstance(source, S3Location) and isinstance(target, S3Location):
-        s3.copy(source, target)
-        s3.delete(source)
+    if isinstance(source, RemoteLocation) and isinstance(target, RemoteLocation):
+        store_of(source).copy(source, target)
+        store_of(source).delete(source)
         return
     Path(str(target)).parent.mkdir(parents=True, exist_ok=True)
     Path(str(source)).replace(Path(str(target)))
@@ -85,8 +87,8 @@ def move_tree(source: Location, target: Location) -> None:
 
 
 def _share(source: Location, target: Location) -> None:
-    if isinstance(source, S3Location) and isinstance(target, S3Location):
-        s3.copy(source, target)
+    if isinstance(source, RemoteLocation) and isinstance(target, RemoteLocation):
+        store_of(source).copy(source, target)
         return
     try:
         os.link(str(source), str(target))

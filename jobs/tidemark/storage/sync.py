@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from tidemark.config.address import S3Location
+from tidemark.config.address import RemoteLocation
 
 _AT_ONCE = 8
 """Files that are waited for side by side: a file system writes down what several ask for at once."""
@@ -26,7 +26,7 @@ def sync(files: Iterable[Path], folders: Iterable[Path]) -> None:
         list(pool.map(sync_folder, sorted(set(folders))))
 
 
-def sync_tree(location: Path | S3Location) -> None:
+def sync_tree(location: Path | RemoteLocation) -> None:
     """Return when every file below a folder, and every folder up to the disk's own, is on the disk."""
     if isinstance(location, Path):
         below = [(Path(folder), names) for folder, _, names in os.walk(location)]

@@ -1,7 +1,8 @@
 """Describes for OpenLineage what a run read and wrote: datasets, columns, rows by fate, checks.
 
 Airflow's provider for OpenLineage asks the task `process` for it and sends it, if it is installed and configured.
-Datasets are named by their locations as OpenLineage does: namespace `file` and a path, or `s3://bucket` and a key.
+Datasets are named by their locations as OpenLineage does: namespace `file` and a path, or a bucket (`s3://bucket`)
+and a key.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from tidemark.config.address import S3Location, is_s3
+from tidemark.config.address import RemoteLocation, is_remote
 from tidemark.config.column_lineage import TableLineage, events_lineage, streams_lineage
 from tidemark.core.batch_result import total
 from tidemark.core.quality import Check
@@ -130,9 +131,9 @@ class _Run:
 
 def _named(location: str) -> tuple[str, str]:
     """Namespace and name of a dataset: `s3://bucket` and a key, or `file` and a path."""
-    if is_s3(location):
-        found = S3Location(location)
-        return f"s3://{found.bucket}", found.key or "/"
+    if is_remote(location):
+        found = RemoteLocation(location)
+        return str(found.root), found.key or "/"
     return "file", location
 
 

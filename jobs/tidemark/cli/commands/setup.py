@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--s3", "with_s3", is_flag=True, help="Also install the jars for s3:// locations, about 690 MB.")
+@click.option("--s3", is_flag=True, help="Also install the jars for s3:// locations, about 690 MB.")
+@click.option("--azure", is_flag=True, help="Also install the jars for abfss:// locations, about 1 MB.")
+@click.option("--gcs", is_flag=True, help="Also install the jar for gs:// locations, about 40 MB.")
 @as_json_option
-def setup(with_s3: bool) -> Answer[PathRecord]:
+def setup(**services: bool) -> Answer[PathRecord]:
     """Install the jars of Delta and tidemark, once after pip install.
 
     Delta's jars (13 MB) are downloaded from where Spark's own settings point, and verified by their SHA-256 sums.
     Jars that are there already are left alone. TIDEMARK_JARS names another folder than the one of this Python.
     """
+    from tidemark.core.services import SERVICES
     from tidemark.spark.session.jars import set_up
 
-    return Answer({"path": str(set_up(with_s3))}, lambda record: f"{record['path']} has the jars that jobs need.")
+    return Answer(
+        {"path": str(set_up([service for service in SERVICES if services[service]]))},
+        lambda record: f"{record['path']} has the jars that jobs need.",
+    )
 
 
 @click.command()

@@ -16,7 +16,7 @@ from tidemark.commands.cases.case import Case, GivenRow
 from tidemark.config import MicroBatchSpec, PipelineSpec, RetentionSpec, SourceSpec
 from tidemark.config.secrets import ENVIRONMENT
 from tidemark.core.times import format_time
-from tidemark.landing.listing_s3 import COPYING, is_hidden
+from tidemark.landing.listing_remote import COPYING, is_hidden
 
 _ROWS: Mapping[str, Any] = {
     "format": "json",

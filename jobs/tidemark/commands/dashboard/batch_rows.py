@@ -94,7 +94,7 @@ def batch_rows(tables: Mapping[str, Location], batch: int, fate: Fate, begin: in
     done, step = 0, _FIRST_CHUNK
     while done < len(files) and _later(kept, files[done].newest) < begin + most:
         chunk = list(enumerate(files))[done : done + step]
-        read = at_once(lambda each: _keys(*each, batch, fate), chunk, s3_too=remote)
+        read = at_once(lambda each: _keys(*each, batch, fate), chunk, remote=remote)
         kept += [table for table in read if table is not None and table.num_rows]
         done, step = done + step, 2 * step
     chosen = _window(pa.concat_tables(kept), begin, most) if kept else []

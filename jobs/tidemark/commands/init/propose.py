@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from tidemark.config import load_pipeline
-from tidemark.config.address import is_s3
+from tidemark.config.address import is_remote
 from tidemark.config.files.paths import landing_folder, overlap
 from tidemark.core.times import MAX_TIME
 from tidemark.errors import ConfigError, UsageError
@@ -70,7 +70,7 @@ def _landing(landing: str) -> str:
         raise UsageError(str(error)) from None
     if "{" in location:
         raise UsageError(f"{landing} has placeholders", hint="name the folder above them")
-    if is_s3(location):
+    if is_remote(location):
         return location
     if Path(location).is_file():
         raise UsageError(f"{landing} is a file", hint=f"name the folder it is in: {Path(landing).parent}")
@@ -87,7 +87,7 @@ def _target(location: str, out: Path | str | None) -> Path:
         raise UsageError(f"{target} is there already, and nothing is written over", hint="choose another with --out")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")
-    if not is_s3(location) and overlap(location, os.path.abspath(target)):  # noqa: PTH100 # keeps symbolic links
+    if not is_remote(location) and overlap(location, os.path.abspath(target)):  # noqa: PTH100 # keeps symbolic links
         raise UsageError(
             f"{target} would lie in the landing folder, and be taken for an object",
             hint="choose another place with --out, such as --out ../pipeline.yml",
@@ -108,7 +108,7 @@ def _listed(location: str) -> tuple[list[ListedObject], bool]:
 
 
 def _sources(landing: str, location: str, target: Path, found: Grouped) -> list[ProposedSource]:
-    base = location if is_s3(location) or Path(landing).is_absolute() else _relative(location, target)
+    base = location if is_remote(location) or Path(landing).is_absolute() else _relative(location, target)
     sources: list[ProposedSource] = []
     for group in found.groups:
         folder = group.prefix.rstrip("/")

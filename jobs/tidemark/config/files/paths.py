@@ -1,4 +1,4 @@
-"""Paths of folders and S3 prefixes that a configuration names."""
+"""Paths of folders and addresses in object storage that a configuration names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from tidemark.config.address import is_s3, normal
+from tidemark.config.address import WRITTEN, is_remote, normal
 from tidemark.config.models.values import shown
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -19,14 +19,14 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 3_072
 
 
 def folder(text: str, base: Path) -> str:
-    """Absolute path of a folder that is written in a file of the folder `base`; for s3:// or s3a:// the address
-    s3://bucket/prefix. Raises ValueError for other addresses."""
-    if is_s3(text):
+    """Absolute path of a folder that is written in a file of the folder `base`; an address in object storage in
+    its canonical form. Raises ValueError for other addresses."""
+    if is_remote(text):
         return normal(text)
     if _SCHEME.match(text) or not text.strip() or "\0" in text:
         raise ValueError(
-            f"{shown(text)} is not a folder: write a path, absolute or relative to this file, or s3://bucket/prefix"
-            f"{_mounted(text)}"
+            f"{shown(text)} is not a folder: write a path, absolute or relative to this file, s3://bucket/prefix,"
+            f" gs://bucket/prefix or {WRITTEN['azure']}{_mounted(text)}"
         )
     try:
         path = os.path.abspath(base / Path(text).expanduser())  # noqa: PTH100 # keeps symbolic links
@@ -73,7 +73,7 @@ def fixed_part(landing: str) -> str:
 
 def overlap(one: str, other: str) -> bool:
     """True if one folder is the other or is inside it."""
-    if is_s3(one) or is_s3(other):
+    if is_remote(one) or is_remote(other):
         return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
     common = os.path.commonpath([one, other])
     return common in (one, other)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from tidemark.config.address import is_s3
+from tidemark.config.address import is_remote
 from tidemark.config.files.paths import fixed_part, overlap
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.pipeline import PipelineSpec
@@ -78,7 +78,7 @@ def source_warnings(source: Source) -> Iterator[KeyFinding]:
 
 
 _ODD = re.compile(r"[\[\]|^\\\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
-_ODD_ON_S3 = re.compile(f"{_ODD.pattern}|[?#]")
+_ODD_ADDRESS = re.compile(f"{_ODD.pattern}|[?#]")
 """What delta-rs takes for something else than Spark does, or nothing at all, in a location."""
 
 
@@ -87,7 +87,7 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
     tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
     if _is_file(spec.warehouse):
         yield ("warehouse",), f"{spec.warehouse!r} is a file: name a folder"
-    if odd := (_ODD_ON_S3 if is_s3(spec.warehouse) else _ODD).search(spec.warehouse):
+    if odd := (_ODD_ADDRESS if is_remote(spec.warehouse) else _ODD).search(spec.warehouse):
         message = f"no table can be opened below {spec.warehouse!r}, for {odd.group()!r} in it: choose another folder"
         yield ("warehouse",), message
     for name, source in spec.sources.items():
@@ -103,14 +103,14 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
 
 
 def _is_file(text: str) -> bool:
-    return not is_s3(text) and Path(text).is_file()
+    return not is_remote(text) and Path(text).is_file()
 
 
 def pipeline_warnings(spec: PipelineSpec) -> Iterator[KeyFinding]:
     """Warnings about settings of a pipeline without errors that are legal but rarely meant."""
     for name, source in spec.sources.items():
         landing = fixed_part(source.landing)
-        if not is_s3(landing) and not Path(landing).is_dir():
+        if not is_remote(landing) and not Path(landing).is_dir():
             message = f"there is no folder {landing!r} yet: nothing will be found there"
             yield ("sources", name, "landing"), message
         if spec.retention.ledger is not None and source.max_object_age is None:

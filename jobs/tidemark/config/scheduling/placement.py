@@ -38,6 +38,8 @@ _OWN = {
     "spark.hadoop.fs.file.": "tidemark sets it",
     "spark.hadoop.fs.AbstractFileSystem.": "tidemark sets it",
     "spark.hadoop.fs.s3": "the AWS variables of the environment, or the connection aws_default, say it",
+    "spark.hadoop.fs.azure.": "the AZURE variables of the environment say it",
+    "spark.hadoop.fs.gs.": "GOOGLE_APPLICATION_CREDENTIALS of the environment says it",
     "spark.jars": "tidemark hands over its own jars",
     "spark.driver.extraClassPath": "tidemark hands over its own jars",
     "spark.driver.defaultJavaOptions": "tidemark sets it; spark.driver.extraJavaOptions adds to it",

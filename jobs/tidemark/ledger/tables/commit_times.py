@@ -57,7 +57,7 @@ def commit_times(
 def _each(entries: Sequence[int], read: Callable[[int], _Commit], local: bool) -> Iterator[_Commit]:
     """Yield commits in order, some at a time, so that few are read that nobody takes."""
     for first in range(0, len(entries), _AT_ONCE):
-        yield from at_once(read, entries[first : first + _AT_ONCE], s3_too=not local)
+        yield from at_once(read, entries[first : first + _AT_ONCE], remote=not local)
 
 
 def _number_at(entries: Sequence[int], at: int, read: Callable[[int], _Commit]) -> int:

@@ -83,9 +83,32 @@ def start_context(gateway: JavaGateway, conf: SparkConf) -> None:
 
 
 def resolve_jar(jvm: Any, coordinate: str) -> Path:  # noqa: ANN401 # py4j has no types
-    """Fetch a jar without its dependencies, from where the user's Ivy settings point, and return its file."""
+    """Fetch a jar without its dependencies, from where the user's Ivy settings point, and return its file. The
+    coordinate is group:artifact:version, or has a classifier as fourth part, which Spark itself does not know."""
+    if coordinate.count(":") > 2:
+        return _classified_jar(jvm, *coordinate.split(":"))
     uri = jvm.java.net.URI(f"ivy://{coordinate}?transitive=false")
     return Path(jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(uri).mkString(","))
+
+
+def _classified_jar(jvm: Any, group: str, artifact: str, version: str, classifier: str) -> Path:  # noqa: ANN401 # py4j
+    ivy, maven = jvm.org.apache.ivy, jvm.org.apache.spark.util.MavenUtils
+    ivy.util.Message.setDefaultLogger(ivy.util.DefaultMessageLogger(ivy.util.Message.MSG_ERR))
+    given = [jvm.scala.Option.apply(jvm.System.getProperty(f"spark.jars.{name}")) for name in ("repositories", "ivy")]
+    said, settings_file = jvm.System.err, jvm.System.getProperty("spark.jars.ivySettings")
+    own = maven.loadIvySettings(settings_file, *given, said) if settings_file else None
+    settings = own or maven.buildIvySettings(*given, True, said)
+    ivy.Ivy.newInstance(settings)
+    module = ivy.core.module.id.ModuleRevisionId.newInstance(group, artifact, version)
+    extra = jvm.java.util.HashMap()
+    extra.put("m:classifier", classifier)
+    described = ivy.core.module.descriptor
+    wanted = described.DefaultArtifact(module, jvm.java.util.Date(0), artifact, "jar", "jar", extra)
+    resolver = settings.getDefaultResolver()
+    found = resolver.locate(wanted)
+    if found is None:
+        raise LookupError(f"{group}#{artifact};{version}!{artifact}-{classifier}.jar was not found")
+    return Path(resolver.download(found, ivy.core.resolve.DownloadOptions()).getLocalFile().getPath())
 
 
 def forget_tables() -> None:

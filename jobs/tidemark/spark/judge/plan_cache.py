@@ -27,7 +27,7 @@ from tidemark.spark.partitioning.shuffle import PartitionTasks, known_before
 from tidemark.spark.plans.bind import bound, simplified
 from tidemark.spark.read.format import Sight
 from tidemark.spark.read.object_columns import Objects
-from tidemark.spark.session.s3a import spark_reads
+from tidemark.spark.session.object_stores import spark_reads
 from tidemark.spark.tables.fate_counter import FateCounter
 
 if TYPE_CHECKING:

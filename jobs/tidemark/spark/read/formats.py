@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.config.address import is_s3
+from tidemark.config.address import is_remote
 from tidemark.core.batch import LandedObject
 from tidemark.spark.columns import BEYOND, BLOCK, CORRUPT, PATH, ROW, TEXT
 from tidemark.spark.compat.sessions import verify_checksums
@@ -21,7 +21,7 @@ from tidemark.spark.read.json_format import JSON
 from tidemark.spark.read.orc_format import ORC
 from tidemark.spark.read.parquet_format import PARQUET
 from tidemark.spark.session.isolation import use_utc
-from tidemark.spark.session.s3a import spark_reads
+from tidemark.spark.session.object_stores import spark_reads
 from tidemark.storage import at_once
 
 READERS: dict[str, FormatReader] = {"json": JSON, "csv": CSV, "parquet": PARQUET, "orc": ORC}
@@ -36,7 +36,7 @@ def reader_of(source: SourceSpec) -> FormatReader:
 def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
     """`Sight` of each object by URI; a plain one if it cannot be looked at: reading it will raise the error."""
     items = list(objects)
-    sights = at_once(lambda item: _look(source, item), items, s3_too=is_s3(source.landing))
+    sights = at_once(lambda item: _look(source, item), items, remote=is_remote(source.landing))
     return {item.uri: sight for item, sight in zip(items, sights, strict=True)}
 
 

@@ -15,7 +15,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.batch import LandedObject, stored_uri
 from tidemark.spark.compat.jvm import scala_columns
 from tidemark.spark.jvm_functions import java_class
-from tidemark.spark.session.s3a import spark_reads
+from tidemark.spark.session.object_stores import spark_reads
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

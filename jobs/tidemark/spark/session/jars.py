@@ -1,5 +1,5 @@
-"""Installs the jars that jobs need, so that nothing is downloaded when a job runs: Delta's and those for S3, resolved
-by Spark's own Ivy, and our own.
+"""Installs the jars that jobs need, so that nothing is downloaded when a job runs: Delta's and those for object
+storage, resolved by Spark's own Ivy, and our own.
 
     python -m tidemark.spark.session.jars check              Java is here and Spark runs on it
     python -m tidemark.spark.session.jars install LOCK DIR   the jars of LOCK are in DIR, verified, and ours
@@ -16,10 +16,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidemark.core.services import NAMES, SERVICES, Service
 from tidemark.errors import TidemarkError, first_line
 from tidemark.spark.session.compiler import (
     JAR,
@@ -35,7 +36,12 @@ from tidemark.spark.session.compiler import (
 JAVA_VERSIONS = (17, 21, 25)
 """Versions of Java that tidemark runs on (docs/versions.md)."""
 
-S3_HINT = "run `tidemark setup --s3` (about 690 MB); with a Spark of your own, give it hadoop-aws of its version"
+_STORE_JARS: dict[Service, tuple[str, str]] = {
+    "s3": ("690 MB", "hadoop-aws of its version"),
+    "azure": ("1 MB", "hadoop-azure of its version"),
+    "gcs": ("40 MB", "Google's gcs-connector"),
+}
+"""By service: the size of its jars, and what a Spark of the user's own needs."""
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
 _START_JAVA = "make `java -version` work: limits of memory (ulimit -v, a container's) and JAVA_TOOL_OPTIONS count"
 _LONGEST = 300
@@ -51,9 +57,9 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """The file's name, as Ivy writes it: group_artifact-version.jar."""
-        group, artifact, version = self.coordinate.split(":")
-        return f"{group}_{artifact}-{version}.jar"
+        """The file's name, as Ivy writes it: group_artifact-version.jar, with the classifier if there is one."""
+        group, artifact, *rest = self.coordinate.split(":")
+        return f"{group}_{artifact}-{'-'.join(rest)}.jar"
 
 
 def require_java(environ: Mapping[str, str] = os.environ) -> None:
@@ -77,7 +83,8 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder where `tidemark setup` puts Delta's jars and ours; those for S3 lie beside it."""
+    """The folder where `tidemark setup` puts Delta's jars and ours; those for object storage lie beside
+    it."""
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
 
 
@@ -95,41 +102,53 @@ def installed_jars() -> list[Path]:
     return jars
 
 
-def s3_jars() -> list[Path]:
-    """The jars for S3 that `tidemark setup --s3` has installed; empty if it was not run."""
-    return sorted(_s3_folder().glob("*.jar"))
+def store_jars(services: Iterable[Service] = SERVICES) -> list[Path]:
+    """The jars for services that `tidemark setup --s3`, `--azure` and `--gcs` have installed."""
+    return [jar for service in services for jar in sorted(_store_folder(service).glob("*.jar"))]
 
 
-def require_s3() -> None:
-    """Ensure, before a JVM is started, that the jars for S3 are installed or that Spark brings its own; else raise
-    TidemarkError."""
-    if not s3_jars() and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        raise TidemarkError("the jars that Spark needs for s3:// locations are not installed", hint=S3_HINT)
+def require_stores(services: Iterable[Service]) -> None:
+    """Ensure, before a JVM is started, that the jars for services are installed or that Spark brings its own; else
+    raise TidemarkError."""
+    for service in services:
+        if not store_jars([service]) and "PYSPARK_GATEWAY_PORT" not in os.environ:
+            raise missing_jars(service, "the jars that Spark needs for {} are not installed")
+
+
+def missing_jars(service: Service, what: str) -> TidemarkError:
+    """An error that says what is missing for a service, whose name takes the place of {}, and which command installs
+    its jars."""
+    size, own = _STORE_JARS[service]
+    return TidemarkError(
+        what.format(NAMES[service]),
+        hint=f"run `tidemark setup --{service}` (about {size}); with a Spark of your own, give it {own}",
+    )
 
 
 def read_lock(lock: Path) -> list[Jar]:
-    """The jars of a lock file: `group:artifact:version sha256:sum` a line."""
+    """The jars of a lock file: `group:artifact:version sha256:sum` a line, or with a
+    classifier."""
     lines = (line.split("#")[0].split() for line in lock.read_text(encoding="utf-8").splitlines())
     return [Jar(parts[0], parts[1].removeprefix("sha256:")) for parts in lines if parts]
 
 
-def set_up(with_s3: bool = False) -> Path:
-    """Put Delta's jars and ours where jobs look for them, `with_s3` also those for S3, and return the folder of the
+def set_up(services: Iterable[Service] = ()) -> Path:
+    """Put Delta's jars and ours where jobs look for them, also those for the services, and return the folder of the
     first. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock file, or can't be written."""
     folder = jars_folder()
     try:
         install_all(_lock("jars.lock"), folder)
-        if with_s3:
-            install(_lock("jars-s3.lock"), _s3_folder())
+        for service in services:
+            install(_lock(f"jars-{service}.lock"), _store_folder(service))
     except OSError as error:
         hint = "repeat the command as a user who may write there, or have TIDEMARK_JARS name another folder"
         raise TidemarkError(f"the jars can't be written: {error.strerror}", where=str(folder), hint=hint) from error
     return folder
 
 
-def _s3_folder() -> Path:
+def _store_folder(service: Service) -> Path:
     folder = jars_folder()
-    return folder.with_name(f"{folder.name}-s3")
+    return folder.with_name(f"{folder.name}-{service}")
 
 
 def _lock(name: str) -> Path:

@@ -7,7 +7,7 @@ import re
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -18,15 +18,16 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemark.config.address import RemoteLocation
 from tidemark.config.scheduling.placement import conf_of_environment
 from tidemark.errors import TidemarkError, first_line
 from tidemark.spark.compat.jvm import running
 from tidemark.spark.compat.plain import Way, plain
 from tidemark.spark.compat.py4j_cache import remember
 from tidemark.spark.compat.sessions import has_jvm, launch, start_context
-from tidemark.spark.session import class_archive, s3a
+from tidemark.spark.session import class_archive, object_stores
 from tidemark.spark.session.isolation import own_session, refuse_connect, session_of_caller
-from tidemark.spark.session.jars import installed_jars, require_java, require_s3, s3_jars
+from tidemark.spark.session.jars import installed_jars, require_java, require_stores, store_jars
 from tidemark.spark.session.settings import RESULT_SETTINGS
 from tidemark.spark.session.versions import require_spark
 
@@ -89,29 +90,27 @@ _CHECKSUMS = [
 
 def class_path() -> list[Path]:
     """The jars on a driver's class path. Java uses the archive of classes only if they are these, in this order."""
-    return [*installed_jars(), *s3_jars()]
+    return [*installed_jars(), *store_jars()]
 
 
-def open_session(master: str | None = None, *, on_s3: bool = False) -> SparkSession:
-    """Open tidemark's own session, with Delta, the settings above and, if `on_s3`, s3:// locations. If the process
-    has a session already, the new one lies beside it and leaves it as it is.
+def open_session(master: str | None = None, *, buckets: Collection[RemoteLocation] = ()) -> SparkSession:
+    """Open tidemark's own session, with Delta, the settings above and access to `buckets` of object storage. If the
+    process has a session already, the new one lies beside it and leaves it as it is.
 
     Under spark-submit the application's own master and memory hold; results do not depend on them. `master` defaults
     to $TIDEMARK_MASTER, else all local cores. $TIDEMARK_SPARK_CONF adds Spark settings.
     """
-    if on_s3:
-        require_s3()
+    require_stores({bucket.service for bucket in buckets})
     refuse_connect()
-    return with_settings(session_of_caller() or _start(master), on_s3=on_s3)
+    return with_settings(session_of_caller() or _start(master), buckets)
 
 
-def with_settings(beside: SparkSession, *, on_s3: bool = False) -> SparkSession:
+def with_settings(beside: SparkSession, buckets: Collection[RemoteLocation] = ()) -> SparkSession:
     """Return tidemark's own session beside another one, with the settings that results and readers rely on.
 
     Settings that only cost time are left as they are where the Spark application was started with others."""
     session = own_session(beside, {*_COST_SETTINGS, *_CHECKSUMS})
-    if on_s3:
-        s3a.configure(session)
+    object_stores.configure(session, buckets)
     session.conf.set(*_FOLDERS)
     for key, value in RESULT_SETTINGS.items():
         session.conf.set(key, value)

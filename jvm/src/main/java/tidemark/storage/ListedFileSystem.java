@@ -1,5 +1,6 @@
 package tidemark.storage;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.util.Set;
@@ -14,24 +15,28 @@ import org.apache.hadoop.fs.impl.OpenFileParameters;
 import org.apache.hadoop.util.functional.FutureIO;
 
 /**
- * A file system over s3:// whose paths say what a listing said: landed://bucket/SIZE-TAG/key. Spark and s3a would
- * otherwise ask the service for it, five requests an object. An object that has another tag by now is not read: that
- * fails.
+ * A file system over object storage whose paths say what a listing said: landed://bucket/SIZE-TAG/key for S3,
+ * landed+abfss:// and landed+gs:// for Azure and Google. An object that has another tag by now is not read: that fails.
+ * Spark and s3a would otherwise ask S3 for size and tag, five requests an object; the others are asked once.
  */
 public final class ListedFileSystem extends FilterFileSystem {
     private static final String S3A_STATUS = "org.apache.hadoop.fs.s3a.S3AFileStatus";
+    private static final String S3 = "s3";
     private URI uri;
+    private String scheme;
 
     @Override
     public void initialize(URI name, Configuration settings) throws IOException {
+        int plus = name.getScheme().indexOf('+');
+        scheme = plus < 0 ? S3 : name.getScheme().substring(plus + 1);
         uri = URI.create(name.getScheme() + "://" + name.getAuthority());
-        fs = new Path("s3://" + name.getAuthority() + "/").getFileSystem(settings);
+        fs = new Path(scheme, name.getAuthority(), "/").getFileSystem(settings);
         super.initialize(name, settings);
     }
 
     @Override
     public String getScheme() {
-        return "landed";
+        return uri == null ? "landed" : uri.getScheme();
     }
 
     @Override
@@ -53,7 +58,7 @@ public final class ListedFileSystem extends FilterFileSystem {
     @Override
     public FileStatus getFileStatus(Path path) throws IOException {
         ListedObject object = ListedObject.parse(path);
-        return new FileStatus(object.size(), false, 1, fs.getDefaultBlockSize(onS3(object)), 0, path);
+        return new FileStatus(object.size(), false, 1, fs.getDefaultBlockSize(inStore(object)), 0, path);
     }
 
     @Override
@@ -77,14 +82,24 @@ public final class ListedFileSystem extends FilterFileSystem {
     protected CompletableFuture<FSDataInputStream> openFileWithOptions(Path path, OpenFileParameters parameters)
             throws IOException {
         ListedObject object = ListedObject.parse(path);
-        return super.openFileWithOptions(onS3(object), parameters.withStatus(s3aStatus(object)));
+        FileStatus status = scheme.equals(S3) ? s3aStatus(object) : presentStatus(object);
+        return super.openFileWithOptions(inStore(object), parameters.withStatus(status));
+    }
+
+    /** Returns the object's present status, to which its file system holds it; fails if it is no longer as listed. */
+    private FileStatus presentStatus(ListedObject object) throws IOException {
+        FileStatus status = fs.getFileStatus(inStore(object));
+        if (status.getLen() != object.size() || !ObjectTags.of(fs, status).equals(object.tag())) {
+            throw new FileNotFoundException(status.getPath() + " has changed since it was listed");
+        }
+        return status;
     }
 
     /**
      * Returns the status that s3a holds an object to. It is of a class of its own; s3a asks for it if it has none.
      */
     private FileStatus s3aStatus(ListedObject object) throws IOException {
-        Path path = onS3(object);
+        Path path = inStore(object);
         try {
             return (FileStatus) getConf().getClassByName(S3A_STATUS)
                 .getConstructor(
@@ -96,7 +111,7 @@ public final class ListedFileSystem extends FilterFileSystem {
         }
     }
 
-    private Path onS3(ListedObject object) {
-        return new Path("s3", uri.getAuthority(), "/" + object.key());
+    private Path inStore(ListedObject object) {
+        return new Path(scheme, uri.getAuthority(), "/" + object.key());
     }
 }

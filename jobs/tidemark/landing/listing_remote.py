@@ -1,4 +1,4 @@
-"""Lists the objects in a landing prefix on S3 with their landing times, without opening any.
+"""Lists the objects in a landing prefix of object storage with their landing times, without opening any.
 
 As in a folder, hidden and `_`-prefixed names and copies under way are no objects; nor are keys that end in `/`, which
 mark empty folders. Listing goes page by page. With dated prefixes, only those that may hold objects that are young
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from tidemark.config.address import S3Location
-from tidemark.storage import s3
-from tidemark.storage.s3 import Found
+from tidemark.config.address import RemoteLocation
+from tidemark.storage.object_store import Found
+from tidemark.storage.stores import store_of
 
 HOUR = "{HH}"
 DAY = "{dd}"
@@ -33,10 +33,10 @@ def objects_below(
     `folders` are the dated folders that count (each ending in `/`); None: all whose names fit `patterns`, one for
     each of the landing's dated `levels`. Without levels everything below the root counts.
     """
-    location = S3Location(root)
+    location = RemoteLocation(root)
     dated = re.compile("".join(f"{level}/" for level in patterns))
     for prefix in [""] if folders is None else _prefixes(folders, _depth(levels)):
-        for found in s3.listed(location, prefix):
+        for found in store_of(location).listed(location, prefix):
             uri = found.key[len(location.prefix) :]
             folder = dated.match(uri)
             if folder is None and folders is None and not left_out and _is_object(uri):
