@@ -14,7 +14,8 @@ both projects by
         --python-version 3.11 --resolution lowest-direct --generate-hashes --no-header --no-annotate
         --no-emit-package tidemark-light -o .ci/matrix/lowest.lock
 
-and `--resolution highest` with `newest.lock`; `tools.in` has the lines of pytest, pytest-xdist, hypothesis,
+and `--resolution highest` with `newest.lock`; `airflow-lowest.lock` has the extras airflow and openlineage instead.
+(Airflow's newest are in requirements.lock.) `tools.in` has the lines of pytest, pytest-xdist, hypothesis,
 croniter, jsonschema, polars, packaging, hatchling, editables, setuptools and wheel of requirements.lock.
 """
 
@@ -47,6 +48,17 @@ FAST = (
     "tests/test_distributions.py",
     "tests/test_records.py",
 )
+WITH_AIRFLOW = (
+    "tests/dags/test_dag_files.py",
+    "tests/dags/test_forms.py",
+    "tests/dags/test_placement.py",
+    "tests/plugins",
+    "--ignore",
+    "tests/plugins/test_dashboard_in_airflow.py",  # of a browser
+    "--deselect",  # of the clone's jobs and archive of classes
+    "tests/dags/test_dag_files.py::test_a_submitted_job_has_the_class_path_of_the_archive_of_classes",
+)
+"""Tests of a corner that has Airflow."""
 OPTIONS = (
     "-m",
     "not spark and not long and not soak",
@@ -114,7 +126,7 @@ def tested(corner: str, python: Path, wheels: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as empty:
         run(str(inside.with_name("tidemark")), "setup", folder=Path(empty))
         run(str(inside), "-c", SMOKE, empty, folder=Path(empty))
-    run(str(inside), "-m", "pytest", *OPTIONS, *FAST)
+    run(str(inside), "-m", "pytest", *OPTIONS, *(WITH_AIRFLOW if "-airflow-" in corner else FAST))
 
 
 def main(asked: list[str]) -> int:
