@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+import tidemark
+from tidemark.config import load_pipeline
 from tidemark.errors import Held, TidemarkError
 from tidemark.landing.listing import LandingLocation, list_objects
 from tidemark.ledger.lock import hold, holder
@@ -167,3 +170,17 @@ def spoil(changed: pytest.MonkeyPatch, service: str, folder) -> None:
     stranger = Service()
     stranger.write_credentials(folder / "other.json")
     changed.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(folder / "other.json"))
+
+
+def test_objects_are_proposed_as_files_are(address, cloud, bucket, tmp_path):
+    text = "".join(f'{{"event_time": "2026-01-01T08:00:{n:02}Z", "p": {n % 2}}}\n' for n in range(40))
+    for name, content in (("readings/a.json", text.encode()), ("readings/b.json.gz", gzip.compress(text.encode()))):
+        cloud.put(bucket, f"in/{name}", content)
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    remote = tidemark.init(f"{address}/in", tmp_path / "remote.yml")["proposal"]["sources"]["readings"]
+    local = tidemark.init(tmp_path / "in", tmp_path / "local.yml")["proposal"]["sources"]["readings"]
+    assert remote["columns"] == local["columns"]
+    assert remote["sampled"]["rows"] == local["sampled"]["rows"]
+    assert load_pipeline(tmp_path / "remote.yml").spec.sources["readings"].landing == f"{address}/in/readings"
