@@ -91,14 +91,14 @@ class AirflowHome:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         return inherited | given | self.settings | SHORT_LIVED
 
-    def tested(self, dag: str, *arguments: str) -> str:
+    def tested(self, dag: str, *arguments: str, **settings: str) -> str:
         """What `airflow dags test` prints, with a database of its own: a scheduler that sees the run takes it for its
         own, and two carry out its tasks."""
         database = self.folder / "tested.db"
         apart = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{database}"}
         if not database.exists():
             self.command("db", "migrate", **apart)
-        return self.command("dags", "test", dag, *arguments, **apart)
+        return self.command("dags", "test", dag, *arguments, **apart, **settings)
 
     def command(self, *arguments: str, **settings: str) -> str:
         """What `airflow ...` prints, with more `settings` of its environment; it must succeed."""

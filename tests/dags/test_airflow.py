@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import pytest
 from airflow_home import AirflowHome, running
 from dag_pipelines import land_day, land_late_hours, write_pipeline
@@ -24,6 +25,8 @@ from otlp_receiver import Receiver
 from postgres import address, postgres
 from receivers import Mailbox, Webhook, serving
 
+from servers import server
+from short_lived import SHORT_LIVED
 from tidemark.core.quality import RELEASED
 from tidemark.pipeline import Pipeline
 
@@ -428,6 +431,19 @@ def test_each_dag_runs_without_a_scheduler(home, dag):
     conf = ["--conf", json.dumps(asked)] if dag == "tidemark_backfill" else []
     assert "state=success" in home.tested(dag, *conf)
     assert tables(pipeline_of(home)) == before
+
+
+@pytest.mark.long
+def test_the_task_process_runs_in_the_session_of_a_server(home):
+    write_pipeline(home.folder / "pipelines", "warm", warehouse="../kept-session")
+    asked = {"conn_type": "spark", "host": "local[2]", "extra": {"tidemark_warm": True}}
+    with server(environ=SHORT_LIVED) as kept:
+        kept.serve()
+        settings = {"TIDEMARK_SOCKET": str(kept.path), "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(asked)}
+        assert "state=success" in home.tested("tidemark_warm", **settings)
+        below = psutil.Process(kept.process.pid).children(recursive=True)
+        assert any("java" in each.name() for each in below), "the server's JVM did not judge the rows"
+    assert len(events(pipeline_of(home, "warm"))) == 20
 
 
 @pytest.mark.long
