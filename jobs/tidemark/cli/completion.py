@@ -134,7 +134,7 @@ def _keys(ctx: click.Context, of: str) -> list[str]:
 
 
 def _local(ctx: click.Context) -> Pipeline | None:
-    """The pipeline on the command line; None if its tables are on S3, where each look costs requests."""
+    """The pipeline on the command line; None if its tables are in object storage, where each look costs requests."""
     from tidemark.pipeline import Pipeline
 
     pipeline = Pipeline.load(_config(ctx))

@@ -153,8 +153,8 @@ class Abandonment:
 
 
 def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> TidemarkError:
-    """Error of a planned run that fails without a fault of a disk, of S3 or of a table; its hint says what to do
-    next."""
+    """Error of a planned run that fails without a fault of a disk, of a service or of a table; its hint says what
+    to do next."""
     run = records[0].run_id
     return TidemarkError(
         f"run {run} is planned and fails: {type(error).__name__}: {_said(error)}"[:1000],

@@ -102,8 +102,8 @@ def _groups(
 
 
 def stored_uri(uri: str) -> str:
-    """The URI as tables hold it: unchanged, unless its bytes are not UTF-8 or it starts with `//`, as a key on S3
-    may. Then it is `//` and the bytes percent-encoded, so that different names stay different."""
+    """The URI as tables hold it: unchanged, unless its bytes are not UTF-8 or it starts with `//`, as a key of an
+    object may. Then it is `//` and the bytes percent-encoded, so that different names stay different."""
     try:
         uri.encode("utf-8")
     except UnicodeEncodeError:

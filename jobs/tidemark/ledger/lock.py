@@ -20,8 +20,8 @@ from tidemark.storage import Location
 
 @contextmanager
 def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | None]:
-    """Hold `<root>/lock` while the block runs. A lease on S3 may be lost meanwhile: for it the block gets a function
-    that raises Held then. A lock on a file is never lost: the block gets None.
+    """Hold `<root>/lock` while the block runs. A lease in object storage may be lost meanwhile: for it the block gets
+    a function that raises Held then. A lock on a file is never lost: the block gets None.
 
     Without `wait` a lock held by another process raises Held at once. The operating system drops the lock with its
     process, however that ended, so a dead one never blocks. The file itself stays.

@@ -88,7 +88,7 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
         _ensure_not_behind(ledger, newest)
     asked = must_know(ledger, ledger.settled_before(pending[0].batch_id if pending else newest + 1))
     if tables is None and not isinstance(ledger.folder, Path):
-        tables = ledger.stores.keys()  # on S3 each log costs requests in every run, and no power is lost
+        tables = ledger.stores.keys()  # in object storage each log costs requests in every run, and no power is lost
     asked = tuple(each for each in asked if tables is None or each.table in tables)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))

@@ -1,5 +1,5 @@
 """Has files reach the disk: a file system may keep what was written in memory for half a minute, and loses it with
-the power. Objects on S3 have reached it when they are written."""
+the power. Objects have reached it when they are written."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _APART = "a source takes a whole folder: give each kind a folder of its own"
 
 @explained
 def init(landing: Path | str, out: Path | str | None = None) -> InitRecord:
-    """Write a configuration for the files in `landing` (a folder or s3://bucket/prefix).
+    """Write a configuration for the files in `landing` (a folder or an address in object storage).
 
     Returns `path`, `proposal` and the `warnings` of `validate`. The default of `out` is <name of the folder>.yml in
     the current folder.

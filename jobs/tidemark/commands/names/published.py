@@ -15,8 +15,8 @@ PUBLISHED = "published"
 
 
 def make_link(root: Location, version: int) -> None:
-    """Make the link to a version's folder. Does nothing on S3 and on file systems without links. Raises TidemarkError
-    if something else has its name."""
+    """Make the link to a version's folder. Does nothing in object storage and on file systems without links. Raises
+    TidemarkError if something else has its name."""
     if found := obstacle(root):
         raise found
     if isinstance(root, Path):

@@ -32,12 +32,12 @@ class VerifyOptions(TypedDict, total=False):
 
 
 def verify(context: RunContext, **asked: Unpack[VerifyOptions]) -> VerifyRecord:
-    """Check the live version. Raises UsageError if nothing has run, TidemarkError on S3."""
+    """Check the live version. Raises UsageError if nothing has run, TidemarkError in object storage."""
     root, target = context.root, asked.get("bundle")
     bundle = None if target is None else file_path("bundle", target)
     if not isinstance(root, Path):
         raise TidemarkError(
-            "a warehouse on S3 cannot be verified in its place",
+            "a warehouse in object storage cannot be verified in its place",
             where=str(root),
             hint="copy this prefix to a folder, and verify the copy with a pipeline file that names it",
         )

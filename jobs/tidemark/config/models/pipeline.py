@@ -79,7 +79,8 @@ class PipelineSpec(Settings):
     name: str = Field(alias="pipeline", description="Name of the pipeline, [a-z][a-z0-9_]*")
     path: Path = Field(Path(), exclude=True)
     warehouse: str = Field(
-        description="Folder or s3://bucket/prefix of all tables; default $TIDEMARK_WAREHOUSE, else ./warehouse"
+        description="Folder of all tables, or s3://, abfss:// or gs:// and a prefix; default $TIDEMARK_WAREHOUSE,"
+        " else ./warehouse"
     )
     schedule: str | None = Field(
         None, description="Cron of 5 fields, or a preset such as @daily; absent: not scheduled"

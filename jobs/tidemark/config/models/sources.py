@@ -130,7 +130,8 @@ class SourceSpec(Settings):
 
     name: str = Field("", exclude=True, repr=True)
     landing: str = Field(
-        description="Folder or s3://bucket/prefix, taken recursively; {yyyy} {MM} {dd} {HH} may stand in it"
+        description="Folder, or s3://, abfss:// or gs:// and a prefix, taken recursively; {yyyy} {MM} {dd} {HH}"
+        " may stand in it"
     )
     landed_at: LandedAtSpec | None = Field(
         None, description="Landing time from the object's name; absent: last-modified"

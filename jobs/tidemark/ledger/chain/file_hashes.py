@@ -1,6 +1,6 @@
 """Hashes the files that a batch has added to tables, and the entries of their logs, when the batch is committed.
 
-On S3 nothing is hashed: each batch would ask for every log and read every object again (see
+In object storage nothing is hashed: each batch would ask for every log and read every object again (see
 docs/decisions/chain-of-batches.md).
 """
 
@@ -40,7 +40,8 @@ def files_of(ledger: Ledger, record: BatchRecord, folder: Path) -> tuple[FileHas
 
 
 def unrecorded(ledger: Ledger, known: Container[tuple[str, str]]) -> tuple[FileHash, ...]:
-    """Hashes of the files that a version's tables list, but those `known` by table and path. None are on S3."""
+    """Hashes of the files that a version's tables list, but those `known` by table and path. None are in object
+    storage."""
     if not isinstance(ledger.folder, Path):
         return ()
     tables = [name for name in tables_below(ledger.folder) if not name.startswith(_OF_VERSIONS)]

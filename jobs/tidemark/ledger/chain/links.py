@@ -32,8 +32,8 @@ def canonical(row: Mapping[str, object]) -> str:
 
 
 def sealed(ledger: Ledger, record: BatchRecord, before: BatchRecord | None) -> BatchRecord:
-    """A batch as it is committed after the batch `before`: with its place in the chain and, but on S3, with hashes of
-    its files and digests of its rows that have none."""
+    """A batch as it is committed after the batch `before`: with its place in the chain and, but in object storage,
+    with hashes of its files and digests of its rows that have none."""
     if isinstance(ledger.folder, Path):
         rows = {table: ledger.stores[table].read(record.batch_id, record.batch_id) for table in _UNDIGESTED}
         digests = tuple(_digest(table, found) for table, found in rows.items())

@@ -25,10 +25,15 @@ _CAUSE = re.compile(r"^(?:Caused by: |: )((?:\w+\.)+[\w$]+)(?:: (.*))?$", re.MUL
 _NOT_THE_OBJECTS = re.compile(
     r"OutOfMemoryError|No space left on device|Too many open files|AccessDeniedException"
     r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
+    r"|azurebfs\.contracts\.exceptions\.(?!.*\b(?:404|412|ConditionNotMet)\b)|Error (?:accessing|reading) '?gs://"
 )
-"""Faults of this machine or of S3, not of an object. An object that changes while it is read is found by its tag."""
+"""Faults of this machine or of a service, not of an object. An object that changes while it is read is found by its
+tag."""
 _NOT_FOUND = re.compile(r"PATH_NOT_FOUND|FILE_NOT_EXIST|FileNotFoundException|NoSuchFileException")
-_PATH = re.compile(r"\(?\b(?:file:/|s3a?:/|landed:/)/*\S*|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+")
+_PATH = re.compile(
+    r"\(?\b(?:file:/|s3a?:/|abfss?:/|gs:/|landed(?:\+\w+)?:/)/*\S*"
+    r"|(?<![\w.:/<])/(?:[\w.@%+=-]+/)+[\w.@%+=-]+"
+)
 _PLAIN_WORDS = {
     r"^EOFException|[Uu]nexpected end of|ended unexpectedly|^ZipException": "it is cut off or damaged",
     r"not a gzip file|incorrect header check|invalid (stored|block|distance|code|bit)": "its compression is damaged",
