@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tidemark.core.services import NAMES, Service
 
 _SCHEME = re.compile(r"(s3a?|abfss?|gs)://", re.IGNORECASE)
-_SERVICE_OF: dict[str, Service] = {"s3": "s3", "abfss": "azure", "abfs": "azure", "gs": "gcs"}
+_SERVICE_OF: dict[str, Service] = {"s3": "s3", "s3a": "s3", "abfss": "azure", "abfs": "azure", "gs": "gcs"}
 _BUCKET: dict[Service, re.Pattern[str]] = {
     "s3": re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"),
-    "azure": re.compile(r"[a-z0-9$][a-z0-9-]{1,61}[a-z0-9]@[a-z0-9]{3,24}\.dfs(\.[a-z0-9-]+)+"),
+    "azure": re.compile(r"[a-z0-9$][a-z0-9-]{1,61}[a-z0-9]@[a-z0-9]{3,24}\.dfs\.core\.windows\.net"),
     "gcs": re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"),
 }
 WRITTEN: dict[Service, str] = {
@@ -61,7 +61,7 @@ class RemoteLocation:
     @property
     def service(self) -> Service:
         """The service that holds it."""
-        return _SERVICE_OF[self.text.partition("://")[0]]
+        return _SERVICE_OF[self.text.partition("://")[0].lower()]
 
     @property
     def bucket(self) -> str:

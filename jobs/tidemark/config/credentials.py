@@ -14,6 +14,7 @@ _SECRET_KEY = re.compile(
 )
 _USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):((?:\$\{[^}]*\}|[^/@\s])+)@")
 _ACCESS_KEY_ID = re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b")
+_SIGNATURE = re.compile(r"[?&]sig=|\bAccountKey=")
 _ADVICE = "take it from the environment of the process (the usual variables or profile of the service)"
 
 
@@ -26,6 +27,8 @@ def written_credential(path: tuple[str | int, ...], text: str) -> str:
     match = _USER_INFO.search(text)
     if match and not references_only(match[2]):
         return f"an address with a user and password may not stand in a configuration file: {_ADVICE}"
+    if _SIGNATURE.search(text):
+        return f"a shared access signature may not stand in a configuration file: {_ADVICE}"
     if _ACCESS_KEY_ID.search(text):
         return f"an access key may not stand in a configuration file: {_ADVICE}"
     return ""

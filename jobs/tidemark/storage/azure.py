@@ -7,6 +7,7 @@ names another service than Azure's own.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Collection, Iterator
@@ -17,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from tidemark.config.address import RemoteLocation
-from tidemark.errors import missing_parts_named
+from tidemark.errors import TidemarkError, first_line, missing_parts_named
 from tidemark.storage.object_errors import fault, other
 from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit
 
@@ -57,7 +58,11 @@ def delta_options(location: RemoteLocation) -> dict[str, str]:  # noqa: ARG001 #
     """Storage options of delta-rs, which finds credentials itself. A commit is a conditional PUT, as everywhere on
     Azure."""
     options = {"max_retries": str(ATTEMPTS - 1), "retry_timeout": f"{30 * ATTEMPTS}s"}
-    return options | ({"allow_http": "true"} if os.environ.get(ENDPOINT, "").startswith("http://") else {})
+    if os.environ.get(ENDPOINT, "").startswith("http://"):
+        options["allow_http"] = "true"
+    if os.environ.get("AZURE_AUTHORITY_HOST"):
+        options["azure_authority_host"] = authority()  # with its scheme, without which delta-rs ends
+    return options
 
 
 def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
@@ -85,7 +90,7 @@ def has_commit(location: RemoteLocation) -> bool:
 def read(location: RemoteLocation) -> bytes:
     """Read a whole object."""
     with _failures_translated(location):
-        return bytes(_blob(location).download_blob().readall())
+        return bytes(_blob(location).download_blob(decompress=False).readall())
 
 
 def read_stamped(location: RemoteLocation) -> Stamped | None:
@@ -93,7 +98,7 @@ def read_stamped(location: RemoteLocation) -> Stamped | None:
     dates: list[str] = []
     with _failures_translated(location, _ABSENT):
         found = _blob(location).download_blob(
-            raw_response_hook=lambda answer: dates.append(answer.http_response.headers["Date"])
+            decompress=False, raw_response_hook=lambda answer: dates.append(answer.http_response.headers["Date"])
         )
         age = parsedate_to_datetime(dates[0]) - found.properties.last_modified
         return Stamped(found.readall(), _tag(found.properties.etag), age.total_seconds())
@@ -103,7 +108,8 @@ def read_stamped(location: RemoteLocation) -> Stamped | None:
 def read_range(location: RemoteLocation, tag: str, first: int, last: int) -> bytes:
     """Read the bytes from `first` to `last`, both included, of the content with this tag."""
     with _failures_translated(location):
-        return bytes(_blob(location).download_blob(first, last - first + 1, **_if_tag(tag)).readall())
+        given = {"decompress": False, **_if_tag(tag)}
+        return bytes(_blob(location).download_blob(first, last - first + 1, **given).readall())
 
 
 def head(location: RemoteLocation) -> Head | None:
@@ -133,7 +139,8 @@ def copy(source: RemoteLocation, target: RemoteLocation) -> None:
     """Copy an object within the account."""
     with _failures_translated(source):
         made = _blob(target)
-        status = made.start_copy_from_url(_blob(source).url)["copy_status"]
+        signed = "" if account_key() or not signature() else f"?{signature()}"
+        status = made.start_copy_from_url(f"{_blob(source).url}{signed}")["copy_status"]
         while status == "pending":
             time.sleep(_COPYING)
             status = made.get_blob_properties().copy.status
@@ -181,6 +188,7 @@ def _container_of(bucket: str, settings: tuple[str | None, ...]) -> Any:  # noqa
 
     container, _, host = bucket.partition("@")
     url = os.environ.get(ENDPOINT) or f"https://{host.replace('.dfs.', '.blob.', 1)}"
+    logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
     waiting: dict[str, Any] = {"retry_total": ATTEMPTS - 1, "connection_timeout": 10, "read_timeout": 60}
     return ContainerClient(url, container, credential=_credential(), **waiting)
 
@@ -195,11 +203,17 @@ def _credential() -> Any:  # noqa: ANN401 # azure's own
     from azure.identity import ClientSecretCredential, ManagedIdentityCredential, WorkloadIdentityCredential
 
     tenant, client, secret, token_file = identity()
-    if tenant and client and secret:
-        return ClientSecretCredential(tenant, client, secret)
-    if token_file:
-        return WorkloadIdentityCredential()
-    return ManagedIdentityCredential(client_id=client) if client else ManagedIdentityCredential()
+    try:
+        if tenant and client and secret:
+            return ClientSecretCredential(tenant, client, secret)
+        if token_file:
+            return WorkloadIdentityCredential()
+        return ManagedIdentityCredential(client_id=client) if client else ManagedIdentityCredential()
+    except ValueError as error:
+        hint = f"correct {', '.join(_IDENTITY)} or AZURE_AUTHORITY_HOST"
+        raise TidemarkError(
+            f"credentials for Azure Storage are not complete: {first_line(error)}", hint=hint
+        ) from None
 
 
 @contextmanager
@@ -221,7 +235,7 @@ def _failures_translated(location: RemoteLocation, expected: Collection[str] = (
             raise FileNotFoundError(f"there is no object {location}") from None
         if code in _CHANGED:
             raise OSError(f"object {location} has changed while it was read") from None
-        said = f"{code} {error.status_code or ''} {type(error).__name__}"
+        said = f"{code} status {error.status_code or ''} {type(error).__name__} {first_line(error)}"
         raise (fault("azure", said, location) or other(code, location)) from None
     except AzureError as error:
         name = type(error).__name__

@@ -26,8 +26,9 @@ MESSAGES: dict[Kind, str] = {
 
 
 def _status(*codes: int) -> str:
-    """A pattern for statuses of HTTP, but not for the lines of a stack trace (`Query.scala:503`)."""
-    return rf"(?<![:.\d])(?:{'|'.join(map(str, codes))})\b"
+    """A pattern for statuses of HTTP as clients write them; other numbers, of lines, tasks or in names, are none."""
+    before = r"^|[Ss]tatus(?: ?[Cc]ode)?:? ?|HTTP/[\d.]+ |\", |ResponseException: "
+    return rf"(?:{before})(?:{'|'.join(map(str, codes))})\b"
 
 
 _CREATE = "create it, or correct `landing` or `warehouse`"
@@ -95,16 +96,17 @@ _AZURE: Faults = {
     "refused": (
         re.compile(
             r"AuthenticationFailed|InvalidAuthenticationInfo|NoAuthenticationInformation|ClientAuthenticationError"
-            r"|failed to authenticate|AuthorizationFailure|AADToken|" + _status(401)
+            r"|failed to authenticate|AADToken|" + _status(401)
         ),
         "correct or renew them: AZURE_STORAGE_ACCOUNT_KEY, AZURE_CLIENT_SECRET or AZURE_STORAGE_SAS_TOKEN",
     ),
     "denied": (
         re.compile(
-            r"AuthorizationPermission|InsufficientAccountPermissions|PublicAccessNotPermitted|AccessDenied|"
+            r"AuthorizationPermission|AuthorizationFailure|InsufficientAccountPermissions|PublicAccessNotPermitted|AccessDenied|"
             + _status(403)
         ),
-        "give the identity the role Storage Blob Data Contributor (Reader is enough for a landing)",
+        "give the identity the role Storage Blob Data Contributor (Reader is enough for a landing), and let the"
+        " account's network rules admit this machine",
     ),
     "busy": (re.compile(r"ServerBusy|Throttl|TooManyRequests|" + _status(503, 429)), _WAIT),
     "broken": (re.compile(r"InternalError|OperationTimedOut|" + _status(500, 502, 504)), _WAIT),

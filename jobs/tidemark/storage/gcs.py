@@ -18,6 +18,7 @@ from typing import Any
 
 from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError, missing_parts_named
+from tidemark.storage.faults import Kind
 from tidemark.storage.object_errors import fault, other
 from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit
 
@@ -28,6 +29,7 @@ _GOOGLES = "https://storage.googleapis.com"
 _LONGEST = 30.0 * ATTEMPTS
 """Seconds within which a request is repeated."""
 _KIND = "application/octet-stream"
+_MISSING: tuple[Kind, ...] = ("missing",)
 _ABSENT, _CHANGED = frozenset({404}), frozenset({412})
 
 
@@ -38,7 +40,8 @@ def endpoint() -> str | None:
 
 
 def service_account() -> str | None:
-    """The file of the service account that is used; None: other credentials are."""
+    """The file of the service account that is used; None: other credentials are. Raises TidemarkError for a file of a
+    kind that delta-rs cannot read."""
     file = os.environ.get(CREDENTIALS)
     if not file:
         return None
@@ -47,6 +50,9 @@ def service_account() -> str | None:
     except (OSError, ValueError, AttributeError) as error:
         hint = f"correct {CREDENTIALS}: it names a service account's file"
         raise TidemarkError(f"credentials cannot be read: {type(error).__name__}", where=file, hint=hint) from None
+    if kind not in ("service_account", "authorized_user"):
+        hint = f"let {CREDENTIALS} name the file of a service account, or leave it out where the machine has one"
+        raise TidemarkError(f"credentials of the kind {kind!r} cannot be used", where=file, hint=hint)
     return file if kind == "service_account" else None
 
 
@@ -100,7 +106,8 @@ def read_stamped(location: RemoteLocation) -> Stamped | None:
 def _now(location: RemoteLocation) -> datetime:
     """The time by the service's own clock, in whole seconds."""
     asked = f"{endpoint() or _GOOGLES}/storage/v1/b/{location.bucket}?fields=name"
-    return parsedate_to_datetime(_session().get(asked, timeout=60).headers["Date"])
+    answer = _waiting()["retry"](_session().get)(asked, timeout=60)
+    return parsedate_to_datetime(answer.headers["Date"])
 
 
 def read_range(location: RemoteLocation, tag: str, first: int, last: int) -> bytes:
@@ -201,7 +208,7 @@ def _failures_translated(location: RemoteLocation, expected: Collection[int] = (
         error = failed.cause if isinstance(failed, RetryError) else failed
         if not isinstance(error, GoogleAPICallError):
             raise _unreachable(error or failed, location) from None
-        missing = fault("gcs", str(error.message), location) if error.code == 404 else None
+        missing = fault("gcs", _said(error), location, _MISSING) if error.code == 404 else None
         if missing is not None:
             raise missing from None
         if error.code in expected:
@@ -210,10 +217,15 @@ def _failures_translated(location: RemoteLocation, expected: Collection[int] = (
             raise FileNotFoundError(f"there is no object {location}") from None
         if error.code in _CHANGED:
             raise OSError(f"object {location} has changed while it was read") from None
-        said = f"{type(error).__name__} {error.code}"
+        said = f"{type(error).__name__} status {error.code}"
         raise (fault("gcs", said, location) or other(said, location)) from None
     except (GoogleAuthError, RequestException) as error:
         raise _unreachable(error, location) from None
+
+
+def _said(error: Any) -> str:  # noqa: ANN401 # Google's own
+    """What the service says of a failure, without the address that was asked for."""
+    return str(error.errors[0].get("message", "")) if error.errors else str(error.message).rpartition(": ")[2]
 
 
 def _unreachable(error: Exception, location: RemoteLocation) -> TidemarkError:

@@ -6,7 +6,7 @@ A service's own client, Spark's file system and delta-rs word a fault differentl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -17,7 +17,7 @@ from tidemark.core.services import NAMES, Service
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.storage.damaged_files import damage_of
 from tidemark.storage.disk_errors import disk_fault_of
-from tidemark.storage.faults import AGAIN, FAULTS, MESSAGES, OF_SERVICE
+from tidemark.storage.faults import AGAIN, FAULTS, MESSAGES, OF_SERVICE, Kind
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,10 +66,12 @@ def known_fault(error: BaseException) -> TidemarkError | None:
     return fault_of(error) or disk_fault_of(error) or damage_of(error)
 
 
-def fault(service: Service, text: str, location: RemoteLocation | None = None) -> TidemarkError | None:
-    """The error for people for a code or a message of a service; None if it is no known fault of it."""
+def fault(
+    service: Service, text: str, location: RemoteLocation | None = None, kinds: Collection[Kind] = tuple(MESSAGES)
+) -> TidemarkError | None:
+    """The error for people for a code or a message of a service; None if it is no known fault of these kinds."""
     for kind, (signs, hint) in FAULTS[service].items():
-        if signs.search(text):
+        if kind in kinds and signs.search(text):
             message = MESSAGES[kind].format(name=NAMES[service], what=_WHAT[service])
             bucket = f": {_WHAT[service]} {location.bucket!r}" if location else ""
             return TidemarkError(f"{message}{bucket}", where=str(location or ""), hint=hint)
@@ -82,7 +84,9 @@ def fault_of(error: BaseException) -> TidemarkError | None:
     for service, signs in OF_SERVICE.items():
         if signs.search(text):
             named = _ADDRESS[service].search(text)
-            return fault(service, text, RemoteLocation(f"{named[1]}://{named[2]}") if named else None)
+            found = fault(service, text, RemoteLocation(f"{named[1]}://{named[2]}") if named else None)
+            if found is not None:
+                return found
     return None
 
 

@@ -1,7 +1,7 @@
 """What a service for objects does: the seam between tidemark and S3, Azure Storage and Google Cloud Storage.
 
 A module a service implements `ObjectStore`: `s3`, `azure` and `gcs`. To add a service, add such a module, its faults
-(`object_errors`), its addresses (`config/address.py`) and its settings of Spark (`spark/session/stores.py`).
+(`object_errors`), its addresses (`config/address.py`) and its settings of Spark (`spark/session/object_stores.py`).
 """
 
 from __future__ import annotations

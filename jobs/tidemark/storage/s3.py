@@ -76,7 +76,7 @@ def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterat
             for item in page.get("Contents", ()):
                 moment = item["LastModified"]
                 micros = int(moment.timestamp()) * 1_000_000 + moment.microsecond
-                yield Found(item["Key"], item["Size"], micros, item["ETag"].strip('"'))
+                yield Found(item["Key"], item["Size"], micros, _tag(item["ETag"]))
 
 
 def has_commit(location: RemoteLocation) -> bool:
@@ -100,14 +100,14 @@ def read_stamped(location: RemoteLocation) -> Stamped | None:
     with translate_failures(location, ABSENT):
         answer = _client().get_object(Bucket=location.bucket, Key=location.key)
         now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
-        tag = answer["ETag"].strip('"')
+        tag = _tag(answer["ETag"])
         return Stamped(answer["Body"].read(), tag, (now - answer["LastModified"]).total_seconds())
     return None
 
 
 def read_range(location: RemoteLocation, tag: str, first: int, last: int) -> bytes:
     """Read the bytes from `first` to `last`, both included, of the content with this tag."""
-    given = {"Bucket": location.bucket, "Key": location.key, "IfMatch": f'"{tag}"'}
+    given = {"Bucket": location.bucket, "Key": location.key, "IfMatch": _quoted(tag)}
     with translate_failures(location):
         return bytes(_client().get_object(Range=f"bytes={first}-{last}", **given)["Body"].read())
 
@@ -115,10 +115,10 @@ def read_range(location: RemoteLocation, tag: str, first: int, last: int) -> byt
 def put_if(location: RemoteLocation, content: bytes, tag: str | None) -> str | None:
     """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
     hold."""
-    condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": f'"{tag}"'}
+    condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": _quoted(tag)}
     with translate_failures(location, CHANGED):
         answer = _client().put_object(Bucket=location.bucket, Key=location.key, Body=content, **condition)
-        return str(answer["ETag"]).strip('"')
+        return _tag(answer["ETag"])
     return None
 
 
@@ -145,8 +145,17 @@ def head(location: RemoteLocation) -> Head | None:
     """The object's size and tag; None if there is no object."""
     with translate_failures(location, ABSENT):
         found = _client().head_object(Bucket=location.bucket, Key=location.key)
-        return Head(int(found["ContentLength"]), found["ETag"].strip('"'))
+        return Head(int(found["ContentLength"]), _tag(found["ETag"]))
     return None
+
+
+def _tag(etag: str) -> str:
+    """A tag without its quotes; a weak one, `W/"x"`, has them inside."""
+    return etag[1:-1] if etag.startswith('"') else etag
+
+
+def _quoted(tag: str) -> str:
+    return tag if '"' in tag else f'"{tag}"'
 
 
 def _client() -> Any:  # noqa: ANN401 # boto3 has no types

@@ -42,7 +42,8 @@ def tags_of(locations: Sequence[RemoteLocation]) -> list[str | None]:
     if len(keys) >= FEWEST:
         common = os.path.commonprefix(keys)  # noqa: RUF071 # a prefix of characters, not of path parts
         root, wanted = locations[0].root, set(keys)
-        for item in islice(store_of(root).listed(root, common, keys[0][:-1]), len(keys) // FEWEST * PAGE):
+        after = "" if root.service == "azure" else keys[0][:-1]  # Azure lists what lies before, too, and we count it
+        for item in islice(store_of(root).listed(root, common, after), len(keys) // FEWEST * PAGE):
             if item.key in wanted:
                 found[item.key] = item.tag
             if item.key >= keys[-1]:

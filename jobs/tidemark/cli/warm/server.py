@@ -36,7 +36,18 @@ FAILED = 4
 """The least exit status after which the session is ended: a failure that is no answer, or an interruption."""
 KEPT = "TIDEMARK_SERVER"
 """Variable with the listening socket and the lock of a server that starts anew."""
-_OF_JVM = ("AWS_", "HADOOP_", "JAVA_", "JDK_", "_JAVA_", "PYSPARK_", "SPARK_")
+_OF_JVM = (
+    "AWS_",
+    "AZURE_",
+    "GOOGLE_",
+    "STORAGE_EMULATOR_",
+    "HADOOP_",
+    "JAVA_",
+    "JDK_",
+    "_JAVA_",
+    "PYSPARK_",
+    "SPARK_",
+)
 _NAMES = ("HOME", "TIDEMARK_DEBUG", "TIDEMARK_JARS", "TIDEMARK_MASTER", "TIDEMARK_PLAIN")
 """Variables that a JVM or a library reads once, by the beginning of their names and in full."""
 

@@ -25,7 +25,7 @@ _CAUSE = re.compile(r"^(?:Caused by: |: )((?:\w+\.)+[\w$]+)(?:: (.*))?$", re.MUL
 _NOT_THE_OBJECTS = re.compile(
     r"OutOfMemoryError|No space left on device|Too many open files|AccessDeniedException"
     r"|org\.apache\.hadoop\.fs\.s3a\.(?!RemoteFileChanged)|software\.amazon\.awssdk"
-    r"|azurebfs\.contracts\.exceptions\.(?!.*\b(?:404|412|ConditionNotMet)\b)|Error (?:accessing|reading) '?gs://"
+    r"|azurebfs\.contracts\.exceptions\.(?!.*\", (?:404|412), )|Error (?:accessing|reading) '?gs://"
 )
 """Faults of this machine or of a service, not of an object. An object that changes while it is read is found by its
 tag."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -20,6 +20,9 @@ from tidemark.spark.compat.jvm import hadoop_configuration, running
 from tidemark.spark.session.jars import missing_jars
 from tidemark.storage import azure, gcs, s3
 from tidemark.storage.object_store import ATTEMPTS
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 _S3 = {
     "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
@@ -38,8 +41,12 @@ _AZURE = {
     "fs.AbstractFileSystem.abfs.impl": "org.apache.hadoop.fs.azurebfs.Abfs",
     "fs.azure.io.retry.max.retries": str(ATTEMPTS - 1),
     "fs.azure.ssl.channel.mode": "Default_JSSE",  # others need a library of C
-    "spark.sql.redaction.options.regex": r"(?i)url|account[.]key|fixed[.]token|client[.]secret",
 }
+_OWN_CREDENTIALS = [f"fs.azure.{name}" for name in ("account.auth.type", "account.key", "sas.fixed.token")]
+"""Settings of which one shows that the user has set credentials for Azure: then ours are left out."""
+_LEFT_OUT = "spark.sql.redaction.options.regex"
+_UNSHOWN = "(?i)account[.]key|fixed[.]token|client[.]secret"
+"""Settings whose values Spark leaves out where it describes queries, besides those that it leaves out anyhow."""
 _PLAIN_HTTP = {
     "fs.azure.always.use.https": "false",
     "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",  # the other one cannot do without TLS
@@ -79,7 +86,7 @@ def configure(spark: SparkSession, buckets: Collection[RemoteLocation]) -> None:
         return
     known, loader = hadoop_configuration(), running().java.lang.Thread.currentThread().getContextClassLoader()
     for root in buckets:
-        settings = _SETTINGS[root.service](root)
+        settings = _SETTINGS[root.service](root, known)
         try:
             loader.loadClass(settings[f"fs.{root.text.partition(':')[0]}.impl"])
         except Py4JJavaError:
@@ -87,9 +94,12 @@ def configure(spark: SparkSession, buckets: Collection[RemoteLocation]) -> None:
         for key, value in (settings | _LANDED).items():
             if not _is_given(known, key):
                 spark.conf.set(key, value)
+    left_out = str(spark.conf.get(_LEFT_OUT))
+    if _UNSHOWN not in left_out:
+        spark.conf.set(_LEFT_OUT, f"{left_out}|{_UNSHOWN}")
 
 
-def _of_s3(_: RemoteLocation) -> dict[str, str]:
+def _of_s3(_: RemoteLocation, __: JavaObject) -> dict[str, str]:
     settings = _S3 | {"fs.s3a.attempts.maximum": str(s3.attempts()), "fs.s3a.endpoint.region": s3.region()}
     address = s3.endpoint()
     if address is not None:
@@ -97,14 +107,17 @@ def _of_s3(_: RemoteLocation) -> dict[str, str]:
     return settings
 
 
-def _of_azure(root: RemoteLocation) -> dict[str, str]:
+def _of_azure(root: RemoteLocation, known: JavaObject) -> dict[str, str]:
     host, settings = root.bucket.partition("@")[2], dict(_AZURE)
     address = os.environ.get(azure.ENDPOINT, "")
     if address:
-        settings["fs.azure.abfs.endpoint"] = address.partition("://")[2].partition("/")[0]
+        named = address.partition("://")[2].partition("/")[0]
+        port = "" if ":" in named else ":80" if address.startswith("http://") else ":443"
+        settings["fs.azure.abfs.endpoint"] = named + port  # one without a port is not used
     if address.startswith("http://"):
         settings |= _PLAIN_HTTP
-    return settings | _credentials_of_azure(host)
+    own = any(_is_given(known, f"{name}{end}") for name in _OWN_CREDENTIALS for end in ("", f".{host}"))
+    return settings if own else settings | _credentials_of_azure(host)
 
 
 def _credentials_of_azure(host: str) -> dict[str, str]:
@@ -128,25 +141,25 @@ def _credentials_of_azure(host: str) -> dict[str, str]:
         return found | {
             f"fs.azure.account.oauth.provider.type.{host}": f"{_OAUTH}.WorkloadIdentityTokenProvider",
             oauth("msi.tenant"): tenant or "",
+            oauth("msi.authority"): f"{azure.authority()}/",
             oauth("token.file"): token_file,
         }
     return found | {f"fs.azure.account.oauth.provider.type.{host}": f"{_OAUTH}.MsiTokenProvider"}
 
 
-def _of_gcs(_: RemoteLocation) -> dict[str, str]:
+def _of_gcs(_: RemoteLocation, __: JavaObject) -> dict[str, str]:
     address = gcs.endpoint()
     settings = _GCS if address is None else _GCS | {"fs.gs.storage.root.url": f"{address}/"}
     if file := gcs.service_account():
         key = {"fs.gs.auth.service.account.json.keyfile": file}
         return settings | {"fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE", **key}
-    named = os.environ.get(gcs.CREDENTIALS)
-    return settings | {"fs.gs.auth.type": "APPLICATION_DEFAULT" if named else "COMPUTE_ENGINE"}
+    return settings | {"fs.gs.auth.type": "APPLICATION_DEFAULT"}
 
 
 _SETTINGS = {"s3": _of_s3, "azure": _of_azure, "gcs": _of_gcs}
 
 
-def _is_given(known: Any, key: str) -> bool:  # noqa: ANN401 # Hadoop's own
+def _is_given(known: JavaObject, key: str) -> bool:
     """True if a file or Spark's user has set this, and not only Hadoop's defaults or an earlier call of ours."""
     sources = list(known.getPropertySources(key) or ())
     return bool(sources) and not sources[-1].endswith("-default.xml") and sources[-1] != "programmatically"
