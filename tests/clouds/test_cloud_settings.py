@@ -14,6 +14,7 @@ from tidemark.config.address import RemoteLocation, normal
 from tidemark.config.credentials import written_credential
 from tidemark.errors import TidemarkError
 from tidemark.spark.read.unreadable import _NOT_THE_OBJECTS
+from tidemark.spark.session import object_stores
 from tidemark.storage import azure, gcs, location_of, open_file, s3
 from tidemark.storage.object_errors import fault_of
 from tidemark.storage.stores import store_of
@@ -162,3 +163,36 @@ def test_weak_tags_of_s3_and_its_synonym_are_kept():
     for etag in ('"abc"', 'W/"abc"'):
         assert s3._quoted(s3._tag(etag)) == etag
     assert RemoteLocation("s3a://bucket/x").service == "s3"
+
+
+class Hadoop:
+    """Hadoop's settings, of which some come from a user's file."""
+
+    def __init__(self, *given: str) -> None:
+        self.given = given
+
+    def getPropertySources(self, name: str) -> list[str]:  # noqa: N802 # Hadoop's name
+        return ["core-site.xml"] if name in self.given else ["core-default.xml"]
+
+
+def test_spark_asks_the_service_that_was_set_with_the_credentials_of_the_environment(monkeypatch):
+    host = "account.dfs.core.windows.net"
+    monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", "https://other/account")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "?sv=1&sig=abc")
+    found = object_stores._of_azure(WHERE, Hadoop())
+    assert found["fs.azure.abfs.endpoint"] == "other:443"
+    assert found[f"fs.azure.sas.fixed.token.{host}"] == "sv=1&sig=abc"
+    monkeypatch.delenv("AZURE_STORAGE_SAS_TOKEN")
+    monkeypatch.setenv("AZURE_FEDERATED_TOKEN_FILE", "/f")
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "login.elsewhere")
+    found = object_stores._of_azure(WHERE, Hadoop())
+    assert found[f"fs.azure.account.oauth2.msi.authority.{host}"] == "https://login.elsewhere/"
+    assert azure.delta_options(WHERE)["azure_authority_host"] == "https://login.elsewhere"
+
+
+@pytest.mark.parametrize("name", ["account.auth.type", "account.key.account.dfs.core.windows.net"])
+def test_a_users_own_credentials_for_spark_are_kept(monkeypatch, name):
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "abc")
+    ours = [key for key in object_stores._of_azure(WHERE, Hadoop(f"fs.azure.{name}")) if "account.key" in key]
+    assert ours == []
+    assert "fs.azure.account.key.account.dfs.core.windows.net" in object_stores._of_azure(WHERE, Hadoop())

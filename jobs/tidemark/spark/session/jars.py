@@ -38,7 +38,7 @@ JAVA_VERSIONS = (17, 21, 25)
 
 _STORE_JARS: dict[Service, tuple[str, str]] = {
     "s3": ("690 MB", "hadoop-aws of its version"),
-    "azure": ("1 MB", "hadoop-azure of its version"),
+    "azure": ("1 MB", "hadoop-azure of its version, and HdrHistogram"),
     "gcs": ("40 MB", "Google's gcs-connector"),
 }
 """By service: the size of its jars, and what a Spark of the user's own needs."""
