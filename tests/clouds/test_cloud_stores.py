@@ -184,3 +184,20 @@ def test_objects_are_proposed_as_files_are(address, cloud, bucket, tmp_path):
     assert remote["columns"] == local["columns"]
     assert remote["sampled"]["rows"] == local["sampled"]["rows"]
     assert load_pipeline(tmp_path / "remote.yml").spec.sources["readings"].landing == f"{address}/in/readings"
+
+
+@pytest.mark.parametrize("cloud", ["azure"], indirect=True)
+def test_a_shared_access_signature_is_as_good_as_the_accounts_key(root, cloud, monkeypatch):
+    signature = cloud.signature()
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_KEY")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", signature)
+    table, store = root / "t", store_of(root)
+    write_deltalake(str(table), pa.table({"x": [1, 2]}), storage_options=storage_options(table))
+    share(table, root / "shared", sorted(files_below(table)))
+    assert delta_table(root / "shared").to_pyarrow_table()["x"].to_pylist() == [1, 2]
+    tag = store.put_if(root / "lock", b"1", None)
+    assert store.put_if(root / "lock", b"2", tag) is not None
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", signature.replace("sig=", "sig=a"))
+    with pytest.raises(TidemarkError, match="Azure Storage") as caught:
+        store.read(root / "lock")
+    assert signature not in f"{caught.value} {caught.value.hint}"
