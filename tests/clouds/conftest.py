@@ -5,27 +5,21 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from azure_service import AzureService
+from gcs_cloud import GcsService
 
 PREFIXES = ("AZURE_", "GOOGLE_", "STORAGE_EMULATOR_")
 for _name in [name for name in os.environ if name.startswith(PREFIXES)]:
     del os.environ[_name]
 
 
-def gcs(folder: Path) -> Any:
-    from gcs_cloud import GcsService
-
-    return GcsService(folder)
-
-
 @pytest.fixture(scope="session", params=["azure", "gcs"])
 def cloud(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A service, and its credentials in the environment."""
-    started = AzureService() if request.param == "azure" else gcs(tmp_path_factory.mktemp("gcs"))
+    started = AzureService() if request.param == "azure" else GcsService(tmp_path_factory.mktemp("gcs"))
     os.environ |= started.environment
     yield started
     for name in started.environment:

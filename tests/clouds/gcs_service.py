@@ -7,12 +7,11 @@ import base64
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import gcs_batch
@@ -23,30 +22,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from gcs_http import Answer, Call
 from gcs_store import Failure, Store
 
+from refusals import Refusing, Request
+
 EMAIL = "tests@tidemark.iam.gserviceaccount.com"
 """The account that the service knows."""
 _TOKENS = "/token"
 
 
-class Request(NamedTuple):
-    """What was asked: the method, the path without escapes (/bucket/key, or below /storage/v1/b) and the query."""
-
-    method: str
-    path: str
-    query: str
-
-
-Refusal = Callable[[Request], tuple[int, str] | None]
-"""Says with which status and reason a request is refused; None: it is not."""
-
-
 @dataclass
-class Service:
+class Service(Refusing):
     """The service; `refuse` are asked about each request, in order. Requests for tokens, which go to another service
     of Google's, are neither counted nor refused."""
-
-    refuse: list[Refusal] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._store, self._tokens = Store(), set[str]()
@@ -68,10 +54,8 @@ class Service:
         if not self._knows(call.headers.get("authorization", "")):
             code = "authError" if api is self._json else "AuthenticationRequired"
             return refused(401, code, "Invalid Credentials")
-        for refuse in self.refuse:
-            refusal = refuse(request)
-            if refusal is not None:
-                return refused(*refusal, "refused by the test")
+        if (refusal := self.refused(request)) is not None:
+            return refused(*refusal, "refused by the test")
         if call.path == gcs_batch.PATH:
             return gcs_batch.answered(call, self)
         try:
@@ -98,23 +82,6 @@ class Service:
             "disable_oauth": False,
         }
         path.write_text(json.dumps(found), encoding="utf-8")
-
-    @contextmanager
-    def refusing(self, refusal: Refusal) -> Iterator[None]:
-        """Requests inside are refused as it says."""
-        self.refuse.append(refusal)
-        try:
-            yield
-        finally:
-            self.refuse.remove(refusal)
-
-    @contextmanager
-    def counted(self) -> Iterator[list[Request]]:
-        """The requests that are made inside."""
-        found: list[Request] = []
-        before = len(self.requests)
-        yield found
-        found += self.requests[before:]
 
     def make_bucket(self, name: str) -> None:
         self._store.make_bucket(name)

@@ -130,7 +130,7 @@ def test_credentials_that_are_not_complete_are_named(monkeypatch, tmp_path):
     file.write_text(json.dumps({"type": "external_account"}))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
     with pytest.raises(TidemarkError, match="of the kind 'external_account' cannot be used"):
-        gcs.delta_options(RemoteLocation("gs://bucket"))
+        gcs.delta_options()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_spark_asks_the_service_that_was_set_with_the_credentials_of_the_environ
     monkeypatch.setenv("AZURE_AUTHORITY_HOST", "login.elsewhere")
     found = object_stores._of_azure(WHERE, Hadoop())
     assert found[f"fs.azure.account.oauth2.msi.authority.{host}"] == "https://login.elsewhere/"
-    assert azure.delta_options(WHERE)["azure_authority_host"] == "https://login.elsewhere"
+    assert azure.delta_options()["azure_authority_host"] == "https://login.elsewhere"
 
 
 @pytest.mark.parametrize("name", ["account.auth.type", "account.key.account.dfs.core.windows.net"])

@@ -201,3 +201,13 @@ def test_a_shared_access_signature_is_as_good_as_the_accounts_key(root, cloud, m
     with pytest.raises(TidemarkError, match="Azure Storage") as caught:
         store.read(root / "lock")
     assert signature not in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("cloud", ["gcs"], indirect=True)
+def test_requests_that_go_on_being_refused_say_so(root, cloud, monkeypatch):
+    monkeypatch.setattr("tidemark.storage.gcs._LONGEST", 0.5)
+    for status, message in ((503, "because there are too many"), (500, "errors of its own"), (403, "denies access")):
+        with cloud.service.refusing(lambda _, status=status: (status, "refused")):
+            with pytest.raises(TidemarkError, match=message) as caught:
+                store_of(root).read(root / "x")
+            assert caught.value.where == f"{root}/x"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import boto3
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -16,21 +16,11 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from refusals import Refusing, Request
+
 KEY, SECRET = "KNOWNTOTHESERVICE", "hunter2hunter2hunter2"
 """The credentials that the service knows."""
 STATUS = {403: "403 Forbidden", 500: "500 Internal Server Error", 404: "404 Not Found", 503: "503 Slow Down"}
-
-
-class Request(NamedTuple):
-    """What was asked: the method, the path (/bucket/key) and the query."""
-
-    method: str
-    path: str
-    query: str
-
-
-Refusal = Callable[[Request], tuple[int, str] | None]
-"""Says with which status and code a request is refused; None: it is not."""
 
 
 class _Quiet(WSGIRequestHandler):
@@ -41,11 +31,8 @@ class _Quiet(WSGIRequestHandler):
 
 
 @dataclass
-class Service:
+class Service(Refusing):
     """The service; `refuse` are asked about each request, in order."""
-
-    refuse: list[Refusal] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
@@ -60,10 +47,8 @@ class Service:
         identity = re.search(r"Credential=([^/]+)/", environ.get("HTTP_AUTHORIZATION", ""))
         if identity is None or identity[1] != KEY:
             return _refused(environ, respond, 403, "InvalidAccessKeyId")
-        for refuse in self.refuse:
-            refusal = refuse(request)
-            if refusal is not None:
-                return _refused(environ, respond, *refusal)
+        if (refusal := self.refused(request)) is not None:
+            return _refused(environ, respond, *refusal)
         with self._writing if request.method in ("PUT", "POST") else nullcontext():
             return self._moto(environ, respond)
 
@@ -79,23 +64,6 @@ class Service:
             aws_access_key_id=KEY,
             aws_secret_access_key=SECRET,
         )
-
-    @contextmanager
-    def refusing(self, refusal: Refusal) -> Iterator[None]:
-        """Requests inside are refused as it says."""
-        self.refuse.append(refusal)
-        try:
-            yield
-        finally:
-            self.refuse.remove(refusal)
-
-    @contextmanager
-    def counted(self) -> Iterator[list[Request]]:
-        """The requests that are made inside."""
-        found: list[Request] = []
-        before = len(self.requests)
-        yield found
-        found += self.requests[before:]
 
 
 def touch(bucket: str, key: str, micros: int) -> None:

@@ -96,7 +96,7 @@ def test_amazons_own_service_has_no_endpoint_to_tell(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     assert s3.endpoint() is None
-    assert "AWS_ENDPOINT_URL" not in s3.delta_options(RemoteLocation("s3://bucket"))
+    assert "AWS_ENDPOINT_URL" not in s3.delta_options()
 
 
 def test_places_join_and_tell_their_parts():

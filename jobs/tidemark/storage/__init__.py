@@ -47,7 +47,7 @@ def storage_options(location: Location | str) -> dict[str, str] | None:
     """Options that delta-rs needs to reach a table in object storage; None for a folder. It finds credentials itself,
     where the service's own client finds them."""
     found = location_of(str(location))
-    return stores.store_of(found).delta_options(found) if isinstance(found, RemoteLocation) else None
+    return stores.store_of(found).delta_options() if isinstance(found, RemoteLocation) else None
 
 
 def is_table(location: Location | str) -> bool:

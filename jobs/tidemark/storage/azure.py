@@ -12,17 +12,16 @@ import os
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
 from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError, first_line, missing_parts_named
-from tidemark.storage.object_errors import fault, other
-from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit
+from tidemark.storage.object_errors import failure, other
+from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit, micros
 
-ENDPOINT = "AZURE_STORAGE_ENDPOINT"
+ENDPOINT, _AUTHORITY = "AZURE_STORAGE_ENDPOINT", "AZURE_AUTHORITY_HOST"
 _KEYS = ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY")
 _SIGNATURES = ("AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY")
 _IDENTITY = ("AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE")
@@ -50,17 +49,17 @@ def identity() -> tuple[str | None, ...]:
 
 def authority() -> str:
     """Address of the service that issues tokens."""
-    host = os.environ.get("AZURE_AUTHORITY_HOST") or "login.microsoftonline.com"
+    host = os.environ.get(_AUTHORITY) or "login.microsoftonline.com"
     return host.rstrip("/") if host.startswith("https://") else f"https://{host.rstrip('/')}"
 
 
-def delta_options(location: RemoteLocation) -> dict[str, str]:  # noqa: ARG001 # of all containers
+def delta_options() -> dict[str, str]:
     """Storage options of delta-rs, which finds credentials itself. A commit is a conditional PUT, as everywhere on
     Azure."""
     options = {"max_retries": str(ATTEMPTS - 1), "retry_timeout": f"{30 * ATTEMPTS}s"}
     if os.environ.get(ENDPOINT, "").startswith("http://"):
         options["allow_http"] = "true"
-    if os.environ.get("AZURE_AUTHORITY_HOST"):
+    if os.environ.get(_AUTHORITY):
         options["azure_authority_host"] = authority()  # with its scheme, without which delta-rs ends
     return options
 
@@ -75,7 +74,7 @@ def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterat
         for item in found:
             folder = {name.lower(): value for name, value in (item.metadata or {}).items()}.get("hdi_isfolder")
             if folder != "true" and item.name > after:
-                yield Found(item.name, int(item.size), _micros(item.last_modified), _tag(item.etag))
+                yield Found(item.name, int(item.size), micros(item.last_modified), _tag(item.etag))
 
 
 def has_commit(location: RemoteLocation) -> bool:
@@ -162,10 +161,6 @@ def _tag(etag: str) -> str:
     return etag.strip('"')
 
 
-def _micros(moment: datetime) -> int:
-    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
-
-
 def _if_tag(tag: str) -> dict[str, Any]:
     from azure.core import MatchConditions
 
@@ -178,7 +173,7 @@ def _blob(location: RemoteLocation) -> Any:  # noqa: ANN401 # azure's own
 
 def _container(location: RemoteLocation) -> Any:  # noqa: ANN401 # azure's own
     """The client of a container for the present settings, shared by all threads."""
-    settings = tuple(os.environ.get(name) for name in (ENDPOINT, *_KEYS, *_SIGNATURES, *_IDENTITY))
+    settings = tuple(os.environ.get(name) for name in (ENDPOINT, _AUTHORITY, *_KEYS, *_SIGNATURES, *_IDENTITY))
     return _container_of(location.bucket, settings)
 
 
@@ -210,7 +205,7 @@ def _credential() -> Any:  # noqa: ANN401 # azure's own
             return WorkloadIdentityCredential()
         return ManagedIdentityCredential(client_id=client) if client else ManagedIdentityCredential()
     except ValueError as error:
-        hint = f"correct {', '.join(_IDENTITY)} or AZURE_AUTHORITY_HOST"
+        hint = f"correct {', '.join(_IDENTITY)} or {_AUTHORITY}"
         raise TidemarkError(
             f"credentials for Azure Storage are not complete: {first_line(error)}", hint=hint
         ) from None
@@ -231,12 +226,7 @@ def _failures_translated(location: RemoteLocation, expected: Collection[str] = (
         code = str(given.value if isinstance(given, StorageErrorCode) else given)
         if code in expected:
             return
-        if code in _ABSENT:
-            raise FileNotFoundError(f"there is no object {location}") from None
-        if code in _CHANGED:
-            raise OSError(f"object {location} has changed while it was read") from None
         said = f"{code} status {error.status_code or ''} {type(error).__name__} {first_line(error)}"
-        raise (fault("azure", said, location) or other(code, location)) from None
+        raise failure(location, code, [said], absent=_ABSENT, changed=_CHANGED) from None
     except AzureError as error:
-        name = type(error).__name__
-        raise (fault("azure", name, location) or other(name, location)) from None
+        raise failure(location, type(error).__name__) from None

@@ -19,8 +19,8 @@ from typing import Any
 from tidemark.config.address import RemoteLocation
 from tidemark.errors import TidemarkError, missing_parts_named
 from tidemark.storage.faults import Kind
-from tidemark.storage.object_errors import fault, other
-from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit
+from tidemark.storage.object_errors import failure, fault
+from tidemark.storage.object_store import ATTEMPTS, PAGE, Found, Head, Stamped, is_commit, micros
 
 ENDPOINT = "STORAGE_EMULATOR_HOST"
 CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
@@ -30,7 +30,7 @@ _LONGEST = 30.0 * ATTEMPTS
 """Seconds within which a request is repeated."""
 _KIND = "application/octet-stream"
 _MISSING: tuple[Kind, ...] = ("missing",)
-_ABSENT, _CHANGED = frozenset({404}), frozenset({412})
+_ABSENT, _CHANGED = frozenset({"404"}), frozenset({"412"})
 
 
 def endpoint() -> str | None:
@@ -56,7 +56,7 @@ def service_account() -> str | None:
     return file if kind == "service_account" else None
 
 
-def delta_options(location: RemoteLocation) -> dict[str, str]:  # noqa: ARG001 # of all buckets
+def delta_options() -> dict[str, str]:
     """Storage options of delta-rs, which finds other credentials than a service account's file itself. With these it
     reads the address of another service there, `gcs_base_url`. A commit is a conditional PUT, as everywhere on Google
     Cloud Storage."""
@@ -73,7 +73,7 @@ def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterat
         given = {"prefix": location.prefix + below, "page_size": PAGE, "fields": fields, **_waiting()}
         for item in _client().list_blobs(location.bucket, start_offset=after or None, **given):
             if item.name != after:
-                yield Found(item.name, int(item.size), _micros(item.time_created), str(item.generation))
+                yield Found(item.name, int(item.size), micros(item.time_created), str(item.generation))
 
 
 def has_commit(location: RemoteLocation) -> bool:
@@ -157,10 +157,6 @@ def delete(location: RemoteLocation) -> None:
         _blob(location).delete(**_waiting())
 
 
-def _micros(moment: datetime) -> int:
-    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
-
-
 def _waiting() -> dict[str, Any]:
     """How long each request waits, and that it is repeated: all of ours may be."""
     from google.cloud.storage.retry import DEFAULT_RETRY
@@ -194,7 +190,7 @@ def _clients_of(address: str | None, credentials: str | None) -> tuple[Any, Any]
 
 
 @contextmanager
-def _failures_translated(location: RemoteLocation, expected: Collection[int] = ()) -> Iterator[None]:
+def _failures_translated(location: RemoteLocation, expected: Collection[str] = ()) -> Iterator[None]:
     """Turn failures of Google's client in the block into errors for people; a failure whose status is `expected` ends
     the block quietly, unless the bucket is missing."""
     with missing_parts_named():
@@ -205,29 +201,22 @@ def _failures_translated(location: RemoteLocation, expected: Collection[int] = (
     try:
         yield
     except (GoogleAPICallError, RetryError) as failed:
-        error = failed.cause if isinstance(failed, RetryError) else failed
-        if not isinstance(error, GoogleAPICallError):
-            raise _unreachable(error or failed, location) from None
-        missing = fault("gcs", _said(error), location, _MISSING) if error.code == 404 else None
+        error = (failed.cause if isinstance(failed, RetryError) else None) or failed
+        status = getattr(error, "code", None) or getattr(getattr(error, "response", None), "status_code", None)
+        if status is None:
+            raise failure(location, type(error).__name__) from None
+        code = str(int(status))
+        missing = fault("gcs", _said(error), location, _MISSING) if code in _ABSENT else None
         if missing is not None:
             raise missing from None
-        if error.code in expected:
+        if code in expected:
             return
-        if error.code in _ABSENT:
-            raise FileNotFoundError(f"there is no object {location}") from None
-        if error.code in _CHANGED:
-            raise OSError(f"object {location} has changed while it was read") from None
-        said = f"{type(error).__name__} status {error.code}"
-        raise (fault("gcs", said, location) or other(said, location)) from None
+        said = f"{type(error).__name__} status {code}"
+        raise failure(location, code, [said], absent=_ABSENT, changed=_CHANGED) from None
     except (GoogleAuthError, RequestException) as error:
-        raise _unreachable(error, location) from None
+        raise failure(location, type(error).__name__) from None
 
 
 def _said(error: Any) -> str:  # noqa: ANN401 # Google's own
     """What the service says of a failure, without the address that was asked for."""
     return str(error.errors[0].get("message", "")) if error.errors else str(error.message).rpartition(": ")[2]
-
-
-def _unreachable(error: Exception, location: RemoteLocation) -> TidemarkError:
-    name = type(error).__name__
-    return fault("gcs", name, location) or other(name, location)

@@ -6,7 +6,7 @@ A service's own client, Spark's file system and delta-rs word a fault differentl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -88,6 +88,24 @@ def fault_of(error: BaseException) -> TidemarkError | None:
             if found is not None:
                 return found
     return None
+
+
+def failure(
+    location: RemoteLocation,
+    code: str,
+    said: Iterable[str] = (),
+    *,
+    absent: Container[str] = (),
+    changed: Container[str] = (),
+) -> Exception:
+    """The error for a failure of a service's client, by its code, else by what else it `said`: FileNotFoundError for
+    an `absent` object, OSError for a `changed` one, else a TidemarkError for people."""
+    if code in absent:
+        return FileNotFoundError(f"there is no object {location}")
+    if code in changed:
+        return OSError(f"object {location} has changed while it was read")
+    known = (fault(location.service, text, location) for text in said or (code,))
+    return next(filter(None, known), None) or other(code, location)
 
 
 def other(code: str, location: RemoteLocation) -> TidemarkError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from tidemark.config.address import RemoteLocation
@@ -50,7 +51,7 @@ class ObjectStore(Protocol):
     """Requests to a service. Every failure is a TidemarkError that names the bucket and says what to do; an object
     that does not exist is a FileNotFoundError, one that has changed an OSError."""
 
-    def delta_options(self, location: RemoteLocation) -> dict[str, str]:
+    def delta_options(self) -> dict[str, str]:
         """Storage options of delta-rs, with which of two commits of one version one fails."""
 
     def listed(self, location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
@@ -89,3 +90,8 @@ class ObjectStore(Protocol):
 def is_commit(key: str) -> bool:
     """True if an object of a Delta log is a commit or a checkpoint, by its key."""
     return _COMMIT.fullmatch(key.rpartition("/")[2]) is not None
+
+
+def micros(moment: datetime) -> int:
+    """A service's time in microseconds UTC."""
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond

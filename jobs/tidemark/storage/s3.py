@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from tidemark.config.address import RemoteLocation
-from tidemark.storage.object_store import AT_ONCE, ATTEMPTS, PAGE, Found, Head, Stamped, is_commit
+from tidemark.storage.object_store import AT_ONCE, ATTEMPTS, PAGE, Found, Head, Stamped, is_commit, micros
 from tidemark.storage.s3_errors import ABSENT, CHANGED, translate_failures
 
 _AMAZON = re.compile(r"https://s3[.-][^/]*amazonaws\.com(\.cn)?$")
@@ -40,7 +40,7 @@ def attempts() -> int:
     return int(given) if given.isdigit() and int(given) else ATTEMPTS
 
 
-def delta_options(location: RemoteLocation) -> dict[str, str]:  # noqa: ARG001 # of all buckets
+def delta_options() -> dict[str, str]:
     """Storage options of delta-rs. A commit is a conditional PUT, so that one of two concurrent writers fails."""
     options = {
         "AWS_REGION": region(),
@@ -74,9 +74,7 @@ def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterat
     with translate_failures(location):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
             for item in page.get("Contents", ()):
-                moment = item["LastModified"]
-                micros = int(moment.timestamp()) * 1_000_000 + moment.microsecond
-                yield Found(item["Key"], item["Size"], micros, _tag(item["ETag"]))
+                yield Found(item["Key"], item["Size"], micros(item["LastModified"]), _tag(item["ETag"]))
 
 
 def has_commit(location: RemoteLocation) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tidemark.config.address import RemoteLocation
 from tidemark.errors import missing_parts_named
-from tidemark.storage.object_errors import fault, other
+from tidemark.storage.object_errors import failure
 
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 """Error codes for an object that does not exist."""
@@ -32,12 +32,6 @@ def translate_failures(location: RemoteLocation, expected: Collection[str] = ())
         status = str(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
         if code in expected:
             return
-        if code in ABSENT:
-            raise FileNotFoundError(f"there is no object {location}") from None
-        if code in CHANGED:
-            raise OSError(f"object {location} has changed while it was read") from None
-        found = fault("s3", code, location) or fault("s3", status, location)
-        raise (found or other(code or status, location)) from None
+        raise failure(location, code or status, (code, status), absent=ABSENT, changed=CHANGED) from None
     except (BotoCoreError, HTTPClientError) as error:
-        name = type(error).__name__
-        raise (fault("s3", name, location) or other(name, location)) from None
+        raise failure(location, type(error).__name__) from None
