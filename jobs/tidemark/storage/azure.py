@@ -1,4 +1,4 @@
-"""Objects in Azure Storage, through azure-storage-blob, in accounts with and without a hierarchical namespace.
+"""Objects in Azure Storage, through azure-storage-blob. Folders of a hierarchical namespace are left out of listings.
 
 Credentials come from the environment, as delta-rs finds them too, and none of them is stored: an account key, a
 shared access signature, a client's secret or federated token, else the machine's identity. AZURE_STORAGE_ENDPOINT
