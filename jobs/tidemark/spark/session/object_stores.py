@@ -41,6 +41,7 @@ _AZURE = {
     "fs.AbstractFileSystem.abfs.impl": "org.apache.hadoop.fs.azurebfs.Abfs",
     "fs.azure.io.retry.max.retries": str(ATTEMPTS - 1),
     "fs.azure.ssl.channel.mode": "Default_JSSE",  # others need a library of C
+    "fs.azure.metrics.collection.enabled": "false",  # else a request as the JVM ends, which waits for the service
 }
 _OWN_CREDENTIALS = [f"fs.azure.{name}" for name in ("account.auth.type", "account.key", "sas.fixed.token")]
 """Settings of which one shows that the user has set credentials for Azure: then ours are left out."""
