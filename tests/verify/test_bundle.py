@@ -107,7 +107,7 @@ def test_what_cannot_be_verified_is_refused_with_what_to_do(tmp_path, capsys):
     assert invoke(["verify", str(config)]) == 2
     assert "nothing to verify" in capsys.readouterr().err
     config.write_text(text.format("s3://bucket/warehouse"))
-    with pytest.raises(TidemarkError, match="on S3 cannot be verified"):
+    with pytest.raises(TidemarkError, match="object storage cannot be verified"):
         Pipeline.load(config).verify()
 
 
