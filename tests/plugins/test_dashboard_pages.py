@@ -13,7 +13,10 @@ from page_warehouse import HOSTILE, T0, Page, two_runs, write_file
 
 from oracle import Obj, Row, Run
 from tidemark.core.times import HOUR, MINUTE
+from tidemark.dashboard.asked import OneRow
 from tidemark.dashboard.host import Verified
+from tidemark.dashboard.links import Links
+from tidemark.dashboard.views.row import row as row_page
 from tidemark.pipeline import Pipeline
 from tidemark.report.text import safe
 
@@ -218,6 +221,15 @@ def test_a_row_tells_what_explain_tells(client, folder):
     page = page_of(client, f"/pipelines/toll/row?source={source}&partition={partition}&offset={offset}")
     for sentence in told["sentences"]:
         assert safe(sentence) in page.sentences
+
+
+def test_a_duplicate_links_to_the_row_that_it_repeats(folder):
+    told = Pipeline.load(folder / "toll.yml").explain("readings", "0", 1)
+    told["repeats"] = {"offset": 1234, "batch_id": 1, "file": "a.json"}
+    asked = OneRow(source="readings", partition="0", offset=1)
+    shown = "".join(str(each) for each in row_page("toll", asked, ["readings"], told, Links("", "")).inner)
+    address = "/pipelines/toll/row?source=readings&amp;partition=0&amp;offset=1234"
+    assert f'It repeats <a href="{address}">row 1,234</a>.' in shown
 
 
 def test_a_row_that_is_not_there_says_what_there_is(client):

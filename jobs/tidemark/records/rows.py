@@ -210,7 +210,7 @@ class LateRecord(TypedDict):
 
 class ExplainRecord(TypedDict):
     """Record of `explain`. `set_by` is the cause of the watermark before the row; `on_time_with` is null if no
-    tolerance keeps the row."""
+    tolerance keeps the row; `repeats` is the row that makes it a duplicate, null if that is not known."""
 
     row: EventRecord
     arrival: ArrivalRecord
@@ -218,4 +218,5 @@ class ExplainRecord(TypedDict):
     set_by: OriginRecord | None
     on_time_with: list[NeedRecord] | None
     late_for: list[LateRecord]
+    repeats: RowReference | None
     sentences: list[str]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import Dataset
 
 from tidemark.config.types import EVENT_COLUMNS
-from tidemark.records.rows import EventRecord
+from tidemark.records.rows import EventRecord, RowReference
 from tidemark.report.values import micros_of, plain
 from tidemark.report.words import iso, signed
 
@@ -46,6 +46,10 @@ class EventRow:
         if self.event_time is None or self.system_timestamp is None:
             return None
         return self.system_timestamp - self.event_time
+
+    def reference(self) -> RowReference:
+        """Return where the row is, as commands print it."""
+        return {"offset": self.offset, "batch_id": self.batch_id, "file": self.file}
 
     def record(self) -> EventRecord:
         """Return the row as commands print it: times ISO 8601 with Z."""

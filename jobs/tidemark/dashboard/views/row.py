@@ -56,19 +56,25 @@ def _story(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
     yield element("p", f"{words(fate)}{why}{moved}", class_=f"fate {fate.value.replace('_', '-')}")
     lines = (element("li", sentence) for sentence in found["sentences"])
     yield section("story", "Its story", element("ol", *lines, class_="story"))
-    yield from _set_by(name, found, links)
+    yield from _other_rows(name, found, links)
     yield section("content", "Content", _content(row))
     yield paragraph(
         "It is in ", link(f"batch {row['batch_id']:,}", links.pipeline(name, "batches", row["batch_id"])), "."
     )
 
 
-def _set_by(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
-    setter = found["set_by"]
+def _other_rows(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
+    """Yield links to the row that set the watermark, and to the one that this row repeats."""
+    setter, repeats = found["set_by"], found["repeats"]
     if setter is not None and "offset" in setter:
-        asked = {"source": found["row"]["source"], "partition": found["row"]["partition"], "offset": setter["offset"]}
-        text = f"row {setter['offset']:,}"
-        yield paragraph("The watermark in force was set by ", link(text, links.pipeline(name, "row", **asked)), ".")
+        yield paragraph("The watermark in force was set by ", _row(name, found, setter["offset"], links), ".")
+    if repeats is not None:
+        yield paragraph("It repeats ", _row(name, found, repeats["offset"], links), ".")
+
+
+def _row(name: str, found: ExplainRecord, offset: int, links: Links) -> Html:
+    asked = {"source": found["row"]["source"], "partition": found["row"]["partition"], "offset": offset}
+    return link(f"row {offset:,}", links.pipeline(name, "row", **asked))
 
 
 def _content(row: EventRecord) -> Html:

@@ -38,9 +38,7 @@ class Arrival:
             "own": iso(self.own),
             "column": iso(self.column),
             "landed": iso(self.landed),
-            "raised_by": None
-            if other is None
-            else {"offset": other.offset, "batch_id": other.batch_id, "file": other.file},
+            "raised_by": None if other is None else other.reference(),
             "estimated_in": self.estimated_in,
         }
 

@@ -16,6 +16,7 @@ from tidemark.report.explain.history import follows
 from tidemark.report.explain.late import LateWindow
 from tidemark.report.explain.origin import Origin, Past, RunLookup, SourceFacts, origin_of_watermark
 from tidemark.report.explain.punctuated import origin_of_punctuation, steps_of_punctuated
+from tidemark.report.explain.repeated import repeated_row
 from tidemark.report.explain.steps import Comparison, steps_of
 from tidemark.report.explain.story import sentences
 from tidemark.report.explain.tolerances import LeastSetting, needs_of
@@ -30,7 +31,7 @@ _MOST_NAMES = 20
 @dataclass(frozen=True)
 class Explanation:
     """The reasons for one row's fate. `needs`: the tolerances that, applied together, would have kept it on time;
-    None where none can, or where the row was never judged."""
+    None where none can, or where the row was never judged. `repeats`: the row that makes it a duplicate, if known."""
 
     row: EventRow
     arrival: Arrival
@@ -39,6 +40,7 @@ class Explanation:
     needs: tuple[LeastSetting, ...] | None
     sentences: tuple[str, ...]
     late: tuple[LateWindow, ...] = ()
+    repeats: EventRow | None = None
 
     def record(self) -> ExplainRecord:
         """Return it as commands print it: times ISO 8601 with Z, durations readable and in microseconds."""
@@ -49,6 +51,7 @@ class Explanation:
             "set_by": self.origin.record() if self.origin else None,
             "on_time_with": None if self.needs is None else [need.record() for need in self.needs],
             "late_for": [late.record() for late in self.late],
+            "repeats": None if self.repeats is None else self.repeats.reference(),
             "sentences": list(self.sentences),
         }
 
@@ -75,7 +78,9 @@ def explain(
         story = tuple(sentences(past, arrival, compared, set_by, None, late))
         return Explanation(row, arrival, compared, set_by, None, story, late)
     if not judged or not follows(facts.policy, row):
-        return Explanation(row, arrival, (), None, None, tuple(sentences(past, arrival, (), None, None, late)), late)
+        repeats = repeated_row(past)
+        story = tuple(sentences(past, arrival, (), None, None, late, repeats))
+        return Explanation(row, arrival, (), None, None, story, late, repeats)
     steps = tuple(steps_of(row, facts.policy, day))
     origin, needs = origin_of_watermark(past), needs_of(past)
     story = tuple(sentences(past, arrival, steps, origin, needs, late))

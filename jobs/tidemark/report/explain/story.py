@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tidemark.core.policy import REQUIREMENT, Action, Fate, Reason
 from tidemark.core.watermarks import UNKNOWN
+from tidemark.report.events import EventRow
 from tidemark.report.explain.arrival import Arrival
 from tidemark.report.explain.late import LateWindow, outcome
 from tidemark.report.explain.origin import Origin, OriginKind, Past
 from tidemark.report.explain.punctuated import kept_with, punctuation_sentences
+from tidemark.report.explain.repeated import sentence as repeated_sentence
 from tidemark.report.explain.steps import NOT_REACHED, Comparison
 from tidemark.report.explain.tolerances import LeastSetting
 from tidemark.report.words import day_of, duration, moment, signed
@@ -24,6 +26,7 @@ def sentences(
     origin: Origin | None,
     needs: tuple[LeastSetting, ...] | None,
     late: Sequence[LateWindow] = (),
+    repeats: EventRow | None = None,
 ) -> Iterator[str]:
     """Yield the row's origin, each step's result, the watermark's cause, late windows, and settings to keep it."""
     row = past.row
@@ -35,7 +38,7 @@ def sentences(
     yield _times(past, day)
     yield from arrival.sentences(day)
     if Reason.DUPLICATE in row.reasons:
-        yield _repeated(past)
+        yield repeated_sentence(past, repeats, day)
         yield _result(past, day)
         return
     yield from _judged(past, steps, origin, day)
@@ -86,16 +89,6 @@ def _times(past: Past, day: str | None) -> str:
     if past.facts.timestamp_by is None:
         return f"It arrived at {moment(row.arrival_time, day)}."
     return f"Its event time is {moment(row.event_time, day)}, its arrival {moment(row.arrival_time, day)}."
-
-
-def _repeated(past: Past) -> str:
-    if past.facts.duplicates is None:
-        return "It repeats an earlier row of its partition, and was dropped before any step."
-    by, within = past.facts.duplicates
-    return (
-        f"It is a duplicate: an earlier row of its partition, which arrived less than {duration(within)} before it, "
-        f"has equal {', '.join(by)} (deduplicate). It was dropped before any step: no tolerance would have kept it."
-    )
 
 
 def _quarantined(past: Past, arrival: Arrival, day: str | None) -> Iterator[str]:
