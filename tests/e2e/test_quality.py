@@ -15,6 +15,7 @@ from samples import Crash, CrashAt, at, contents, fork, hold_conservation, hold_
 from oracle import SECOND, Obj, Source
 from product import Product
 from strategies import objects
+from tidemark.cli import invoke
 from tidemark.commands.schedule import answer, blocking, foresee
 from tidemark.errors import Blocked, CheckFailed, ConfigError, UsageError
 from tidemark.spark.streams.stream_rows import StreamRows
@@ -102,6 +103,21 @@ def test_a_blocked_run_has_published_nothing_and_says_why(base, blocked):
     assert product.pipeline().rows(batch=2, fate="dropped")["total"] == 5
     others = product.pipeline().rows(fate="dropped")
     assert (others["total"], others["blocked"]) == (0, "quality blocks run bad: `--batch 2` shows its rows")
+
+
+def test_counts_and_exports_say_which_rows_they_leave_out(blocked, tmp_path, capsys):
+    config = str(blocked.config)
+    said = "Not looked at: quality blocks run bad: `--batch 2` shows its rows."
+    assert invoke(["rows", config, "--by", "fate"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert invoke(["rows", config, "--format", "csv", "--out", str(tmp_path / "rows.csv")]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert invoke(["rows", config, "--format", "csv"]) == 0
+    found = capsys.readouterr()
+    assert said in found.err
+    assert said not in found.out
+    assert invoke(["rows", config, "--by", "fate", "--batch", "2"]) == 0
+    assert said not in " ".join(capsys.readouterr().out.split())
 
 
 def test_later_runs_wait_behind_it_and_judge_nothing(blocked, tmp_path):

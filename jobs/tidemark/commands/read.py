@@ -30,7 +30,7 @@ from tidemark.ledger.tables.rows import partition_state, uri_key
 from tidemark.ledger.tables.schemas import batch_column
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED
 from tidemark.quality.metrics import limits_of
-from tidemark.records.rows import ExplainRecord, ExportRecord, GroupsRecord, RowsRecord, TablePathRecord
+from tidemark.records.rows import BlockedRows, ExplainRecord, ExportRecord, GroupsRecord, RowsRecord, TablePathRecord
 from tidemark.records.status import AbandonedRun, StatusRecord, StreamProgressSummary
 from tidemark.report.attention import Limits
 from tidemark.report.status import status
@@ -150,26 +150,32 @@ class Reader:
         from tidemark.report.rows import find_rows  # imported here, since only this method needs it
 
         found = find_rows(self._events(filters), self._filter(filters), limit, self._letters(filters))
-        pending = self.ledger.last().pending
-        if filters.get("batch") is None and pending and pending[-1].status == BLOCKED:
-            first, last = pending[0].batch_id, pending[-1].batch_id
-            others = "" if first == last else f" (of batches {first:,} to {last:,})"
-            found["blocked"] = f"quality blocks run {pending[-1].run_id}: `--batch {last}` shows its rows{others}"
-        return found
+        return {**found, **self._blocked(filters)}
 
     def groups(self, by: Sequence[str], limit: int, **filters: Unpack[Filters]) -> GroupsRecord:
         """Numbers of matching rows by dimensions, the largest groups first."""
         from tidemark.report.groups import count_rows
 
         events, batches = self._events(filters), self.ledger.table("batches", self.judged_through())
-        return count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
+        found = count_rows(events, self._filter(filters), by, limit, batches, self._letters(filters))
+        return {**found, **self._blocked(filters)}
 
     def export(self, target: Path, kind: str, limit: int | None, **filters: Unpack[Filters]) -> ExportRecord:
         """Write the newest `limit` matching rows (None: all) as a CSV or Parquet file."""
         from tidemark.report.export import export_rows
 
         letters = self._letters(filters)
-        return export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
+        found = export_rows(self._events(filters), self._filter(filters), target, kind, limit, letters)
+        return {**found, **self._blocked(filters)}
+
+    def _blocked(self, filters: Filters) -> BlockedRows:
+        """Batches whose rows are not looked at, since quality blocks their run; empty if there are none."""
+        pending = self.ledger.last().pending
+        if filters.get("batch") is not None or not pending or pending[-1].status != BLOCKED:
+            return {}
+        first, last = pending[0].batch_id, pending[-1].batch_id
+        others = "" if first == last else f" (of batches {first:,} to {last:,})"
+        return {"blocked": f"quality blocks run {pending[-1].run_id}: `--batch {last}` shows its rows{others}"}
 
     def explain(self, source: str, partition: str, offset: int) -> ExplainRecord:
         """The story of one row."""

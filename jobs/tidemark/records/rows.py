@@ -84,15 +84,20 @@ class ListedRow(TypedDict):
     file: str | None
 
 
-class RowsRecord(TypedDict):
+class BlockedRows(TypedDict):
+    """`blocked` says which batches are not looked at, since quality blocks their run."""
+
+    blocked: NotRequired[str]
+
+
+class RowsRecord(BlockedRows):
     """Record of `rows`. `total` counts all that match; `gone` counts dead letters whose row retention has
-    removed; `blocked` says which batches are not looked at, since quality blocks their run."""
+    removed."""
 
     rows: list[FoundRow]
     total: int
     truncated: bool
     gone: NotRequired[int]
-    blocked: NotRequired[str]
 
 
 class RowGroup(TypedDict, total=False):
@@ -110,7 +115,7 @@ class RowGroup(TypedDict, total=False):
     rows: Required[int]
 
 
-class GroupsRecord(TypedDict):
+class GroupsRecord(BlockedRows):
     """Record of `rows --by`. `total` counts each row once."""
 
     groups: list[RowGroup]
@@ -119,7 +124,7 @@ class GroupsRecord(TypedDict):
     truncated: bool
 
 
-class ExportRecord(TypedDict):
+class ExportRecord(BlockedRows):
     """Record of `rows --format csv` and `parquet`: the file, and the number of rows in it."""
 
     path: str

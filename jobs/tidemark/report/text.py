@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.core.times import parse_time
-from tidemark.records.rows import ExplainRecord, FoundRow, GroupsRecord, RowsRecord
+from tidemark.records.rows import BlockedRows, ExplainRecord, FoundRow, GroupsRecord, RowsRecord
 from tidemark.records.status import StatusRecord
 from tidemark.report.words import brief, moment_of
 
@@ -43,7 +43,7 @@ def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> Rendera
         return Group(rows_view({**result, "gone": 0}, width, config), Text(lost))
     if "blocked" in result:
         others: RowsRecord = {"rows": rows, "total": total, "truncated": result["truncated"]}
-        return Group(rows_view(others, width, config), Text(f"Not looked at: {result['blocked']}."))
+        return Group(rows_view(others, width, config), Text(unread(result)))
     if not total:
         return Text("No row matches.")
     if not rows:
@@ -78,8 +78,17 @@ def _row_columns(*, several: bool, windowed: bool, wide: bool) -> list[tuple[str
     ]
 
 
+def unread(result: BlockedRows) -> str:
+    """Say which batches were not looked at, since quality blocks their run; empty if there are none."""
+    return f"Not looked at: {result['blocked']}." if "blocked" in result else ""
+
+
 def groups_view(result: GroupsRecord) -> RenderableType:
     """Show the result of `count_rows`: one line for each group, the largest first."""
+    return Group(_groups(result), *(Text(each) for each in (unread(result),) if each))
+
+
+def _groups(result: GroupsRecord) -> RenderableType:
     if not result["total"]:
         return Text("No row matches.")
     table = _table([*((name, _CUT) for name in result["by"]), ("rows", _NUMBER)], wide=True)

@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from tidemark.cli.output import Answer, reader_may_leave, text_width
 from tidemark.errors import UsageError
 
@@ -67,6 +69,7 @@ def shown(pipeline: Pipeline, config: Path, filters: dict[str, Any]) -> Answer[R
 def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, Any]) -> Answer[ExportRecord]:
     """Write the rows to the file, or to standard output."""
     from tidemark.cli.text.runs import export_text
+    from tidemark.report.text import unread
 
     if out is not None:
         return Answer(pipeline.export_rows(out, kind, **filters), export_text(out))
@@ -76,4 +79,6 @@ def export(pipeline: Pipeline, kind: str, out: Path | None, filters: dict[str, A
         with target.open("rb") as rows_file, reader_may_leave():
             shutil.copyfileobj(rows_file, sys.stdout.buffer)
             sys.stdout.flush()
+        if not_read := unread(record):
+            click.echo(not_read, err=True)
     return Answer(record)

@@ -13,6 +13,7 @@ from tidemark.cli.output import Verbatim
 from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, quoted, size_text, table_of
 from tidemark.cli.text.run_results import findings_table, results
 from tidemark.cli.text.why import run_cause
+from tidemark.report.text import unread
 from tidemark.report.words import counted
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ def report_text(record: PathRecord) -> RenderableType:
 
 
 def export_text(target: Path) -> Callable[[ExportRecord], RenderableType]:
-    """Text that says how many rows were written, and where."""
-    return lambda record: f"Wrote {counted(record['rows'], 'row')} to {target}."
+    """Text that says how many rows were written, and where, and which were not looked at."""
+    return lambda record: f"Wrote {counted(record['rows'], 'row')} to {target}. {unread(record)}".rstrip()
 
 
 def _taken(record: RunSummary) -> str:
