@@ -1,8 +1,8 @@
 """Commands that are sent a signal at their n-th step of another kind, in a process of their own.
 
-Steps are the checkpoints of a pipeline, and of maintenance each table that is merged or removed. A process starts a
-JVM as commands do (`python stopped.py STEP SIGNAL COMMAND ...`), or shares the one of the tests, which is up in a
-moment: it is the process that ends, in the middle of what it was doing.
+Steps are the checkpoints of a pipeline, a plan whose batches are not recorded yet, and of maintenance each table
+that is merged or removed. A process starts a JVM as commands do (`python stopped.py STEP SIGNAL COMMAND ...`), or
+shares the one of the tests, which is up in a moment: it is the process that ends, in the middle of what it was doing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from tidemark.commands import maintain
 from tidemark.config.address import RemoteLocation
 from tidemark.context import RunContext
 from tidemark.ledger import versions
+from tidemark.ledger.tables.store import Store
 from tidemark.spark.maintenance import TableMaintenance
 from tidemark.spark.session import session
 
 PROCESSES = multiprocessing.get_context("forkserver")
 STEPS: tuple[tuple[Any, str], ...] = (
     (RunContext, "checkpoint"),
+    (Store, "append"),
     (versions, "forget"),
     (maintain, "remove_tree"),
     (TableMaintenance, "_merge_days"),
@@ -45,7 +47,8 @@ def stop_at(step: int, number: int) -> None:
     def wrapped(name: str, before: Callable[..., Any]) -> Callable[..., Any]:
         def stopping(*given: Any, **named: Any) -> Any:
             done = before(*given, **named)
-            met.add(given[1] if name == "checkpoint" else name)
+            if (step_of := kind(name, given)) is not None:
+                met.add(step_of)
             if len(met) == step:
                 os.kill(os.getpid(), number)
             return done
@@ -54,6 +57,13 @@ def stop_at(step: int, number: int) -> None:
 
     for owner, name in STEPS:
         setattr(owner, name, wrapped(name, getattr(owner, name)))
+
+
+def kind(name: str, given: tuple[Any, ...]) -> str | None:
+    """The kind of step that a call is; None if it is no step: of the small tables only `plans` counts."""
+    if name == "append":
+        return "plans" if given[0].path.name == "plans" else None
+    return given[1] if name == "checkpoint" else name
 
 
 def share(port: int, secret: str) -> SparkSession:

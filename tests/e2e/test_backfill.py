@@ -229,6 +229,8 @@ def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_br
     assert found["brought_up"] == [RUNS + 1]
     both = [Counter((row["batch_id"], row["expectation"]) for row in table(product, n, "quality")) for n in (1, 2)]
     assert both[0] == both[1] != Counter()
+    tokens = [row["plan"] for n in (1, 2) for row in table(product, n, "batches") if row["batch_id"] == RUNS + 1]
+    assert len(set(tokens)) == 2, "what a promotion that died had planned is no part of the next one's plan"
     assert DeltaTable(log).version() == commits + 1
     assert sorted(text.partition(":")[0] for text in found["edit"]) == [text.partition("=")[0] for text in SET]
     with pytest.raises(ConfigError) as refused:

@@ -20,7 +20,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.plans import Noticed
+from tidemark.ledger.plans import Noticed, new_token
 from tidemark.ledger.tail import PLANNED
 from tidemark.records.versions import PromoteRecord
 from tidemark.runner.planner import judged_under
@@ -115,8 +115,8 @@ class Promotion:
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
         """Plan a run of the live version in the target; or the batches of one plan, if its rest was abandoned and a
         later run ended it."""
-        under = judged_under(spec, target.root)
-        records = [blank(record, under) for record in run]
+        under, token = judged_under(spec, target.root), new_token()
+        records = [blank(record, under, token) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
         plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
         listed = tuple(item for item in self.live.findings(run[0].batch_id) if item.type in LISTED)

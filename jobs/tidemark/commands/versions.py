@@ -85,8 +85,8 @@ def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
     return list(found.values())
 
 
-def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
-    """A recorded batch as a new plan, under another configuration."""
+def blank(record: BatchRecord, spec: Mapping[str, str], plan: str) -> BatchRecord:
+    """A recorded batch as one of a new plan with this token, under another configuration."""
     return BatchRecord(
         batch_id=record.batch_id,
         run_id=record.run_id,
@@ -97,7 +97,7 @@ def blank(record: BatchRecord, spec: Mapping[str, str]) -> BatchRecord:
         configuration=spec["configuration"],
         fingerprint=spec["fingerprint"],
         engine=spec["engine"],
-        plan=record.plan,
+        plan=plan,
         suites=record.suites,
         closing=record.closing,
         objects=record.objects,

@@ -100,7 +100,7 @@ class Ledger:
         return tail_of(self.stores["batches"].newest(), self.recorded)
 
     def plan(self, plan: RunPlan, records: Sequence[BatchRecord], noticed: Noticed | None = None) -> None:
-        """Record a run before it does anything; its records share one random token, `plan`.
+        """Record a run before it does anything; its records share one token, `plan`, which is new (`new_token`).
 
         Raises Held if another run has planned a batch of this number, or anything, in the meantime. Then nothing of
         this plan counts.

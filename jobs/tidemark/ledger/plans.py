@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,6 +19,12 @@ class Noticed:
 
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
+
+
+def new_token() -> str:
+    """Return the token of one plan. Each attempt to plan needs its own, also of a run that is planned once more: one
+    that died before it was recorded leaves rows under its token, which no batch may name."""
+    return uuid.uuid4().hex
 
 
 def plan_rows(plan: RunPlan, token: str, noticed: Noticed) -> list[Row]:

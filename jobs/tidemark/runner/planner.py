@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from tidemark.landing.discover import Discovery, discover
 from tidemark.landing.listing import Listed
 from tidemark.landing.source_log import SourceLog, log_of
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.plans import Noticed
+from tidemark.ledger.plans import Noticed, new_token
 from tidemark.ledger.tail import PLANNED, Tail
 from tidemark.quality.suite_checks import check_suites
 from tidemark.runner.recorded import key_of
@@ -127,7 +126,7 @@ class Planning:
     ) -> list[BatchRecord]:
         """The rows of `batches` that a run of this configuration begins with; the last one has the users' suites. If
         a run was abandoned, this run also ends the batches from `unended` on."""
-        token, under = uuid.uuid4().hex, judged_under(spec, self.ledger.root)
+        token, under = new_token(), judged_under(spec, self.ledger.root)
         return [
             BatchRecord(
                 batch_id=batch.batch_id,

@@ -221,7 +221,7 @@ class Backfill:
         runs = by_run(self.live.batches(first, self.through))
         for number, run in enumerate(runs):
             self.context.progress("backfill", number, len(runs))
-            records = [blank(record, under) for record in run]
+            records = [blank(record, under, record.plan) for record in run]
             ledger.plan_again(records)
             done = again.execute(records)
             if self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):

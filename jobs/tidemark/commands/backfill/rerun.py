@@ -18,7 +18,7 @@ from tidemark.errors import UsageError
 from tidemark.landing.discover import known_objects
 from tidemark.landing.source_log import log_of
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.plans import Noticed
+from tidemark.ledger.plans import Noticed, new_token
 from tidemark.ledger.tail import PLANNED
 from tidemark.quality.suites import of_run
 from tidemark.runner.checks import Audit
@@ -133,11 +133,10 @@ class LandingRerun:
 
     def _planned(self, run: Sequence[BatchRecord], batches: Sequence[Batch]) -> list[BatchRecord]:
         """Plan a run of the base in the target, with these objects."""
-        under = judged_under(self.spec, self.target.root)
+        under, token = judged_under(self.spec, self.target.root), new_token()
         records = [
             replace(
-                blank(record, under),
-                plan=run[0].plan,
+                blank(record, under, token),
                 objects=len(batch.objects),
                 bytes=sum(item.size for item in batch.objects),
                 status=PLANNED,
