@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tidemark_verify import content, verify
 from tidemark_verify.delta import LOG, UNREADABLE, Table, tables_below
-from tidemark_verify.judge import COLUMNS, Judge
+from tidemark_verify.judge import COLUMNS, FIRST_INSTANT, Judge
 from tidemark_verify.verify import FATES, LEDGER, Chain, Flaw, Row
 
 T = TypeVar("T")
@@ -146,18 +146,19 @@ class Warehouse:
     def _events(self, source: str, rows: pa.Table) -> Iterator[Flaw]:
         """Rows of each fate and object are as many as were counted; offsets of each partition are 0 to n - 1, but for
         rows before the first that `start` skips or retention has deleted."""
-        name, gone = f"events/{source}", "events" in self.chain.horizons
-        skips = gone or any(verify.settings(row).get("start") for row in self.chain.batches)
+        name, gone = f"events/{source}", self.chain.horizons.get("events")
+        skips = gone is not None or any(verify.settings(row).get("start") for row in self.chain.batches)
         fates = Counter(zip(*(rows[each].to_pylist() for each in _FATE), strict=True))
         for number, row in self.chain.committed.items():
             counts = [each for each in row["counts"] or () if each["source"] == source]
-            if not gone and any(fates.get((number, e["partition"], f), 0) != e[f] for e in counts for f in FATES):
+            if gone is None and any(fates.get((number, e["partition"], f), 0) != e[f] for e in counts for f in FATES):
                 yield Flaw("conservation", name, number, None, "its rows have other fates than were counted")
         offsets, partitions = np.asarray(rows["_offset"]), rows["_partition"].combine_chunks().dictionary_encode()
         first = np.diff(np.asarray(partitions.indices), prepend=-1) != 0
         wrong = np.where(first, (offsets != 0) & (not skips), np.diff(offsets, prepend=0) != 1)
-        if skips:  # rows without an arrival are kept among those that are skipped
-            wrong[1:] &= ~np.asarray(rows["_arrival_time"].is_null())[:-1]
+        if skips:  # rows without an arrival are kept among those that are skipped; retention leaves some of a day
+            arrivals = np.asarray(rows["_arrival_time"].fill_null(pa.scalar(FIRST_INSTANT - 1)))
+            wrong[1:] &= arrivals[:-1] >= (FIRST_INSTANT if gone is None else gone)
         for at in np.flatnonzero(wrong)[:100].tolist():
             what = f"offset {offsets[at]} of partition {rows['_partition'][at]} does not follow the one ahead"
             yield Flaw("offsets", name, rows["_batch_id"][at].as_py(), None, what)

@@ -46,9 +46,7 @@ def _value(array: Array, kind: Kind) -> Ragged:
     """Each value with a byte 1 ahead, or a byte 0 for null."""
     null = array.type.id == 0 or kind == "void"
     valid = np.zeros(len(array), bool) if null else np.asarray(array.is_valid())
-    form = (
-        Ragged(np.zeros(0, np.uint8), np.zeros(1, np.int64)) if null else _form(array.filter(pa.array(valid)), kind)
-    )
+    form = _beside([], 0) if null else _form(array.filter(pa.array(valid)), kind)
     sizes = np.ones(len(array), np.int64)
     sizes[valid] += np.diff(form.at)
     at = _ends(sizes)

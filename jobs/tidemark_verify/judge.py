@@ -61,7 +61,8 @@ class Rules(NamedTuple):
 
 class Judge:
     """Judges rows of one source, all rows of batches `judged`. After a batch that is left out, watermarks begin at
-    the recorded state; with substreams, that of a substream's first row is taken as it is."""
+    the recorded state; with substreams, and after rows that retention has deleted, that of the first row is taken as
+    it is."""
 
     def __init__(self, chain: Chain, source: str, judged: Set[int]) -> None:
         self.chain, self.source, self.left_out = chain, source, chain.committed.keys() - judged
@@ -71,46 +72,47 @@ class Judge:
     def flaws(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Flaw]:
         """The first wrong row of each batch and partition; rows are ordered by partition and offset."""
         for partition, mine in groupby(rows, key=itemgetter(0)):
-            keys, whole, before, last = dict[str | None, int](), False, 0, FIRST_INSTANT
+            self.keys, self.whole, self.last, self.next, before = dict[str | None, int](), True, FIRST_INSTANT, 0, 0
             for batch, of_batch in groupby(mine, key=itemgetter(2)):
-                found, gap = list(of_batch), any(before < each < batch for each in self.left_out)
-                whole = (whole or not before) and not gap and (bool(before) or found[0][1] == 0)
-                keys, before = {} if gap else keys, batch
-                why, last = self._batch(found, keys, whole, last)
-                if why is not None:
+                gap, before = any(before < each < batch for each in self.left_out), batch
+                if (why := self._batch(list(of_batch), gap)) is not None:
                     yield Flaw("judging", f"events/{self.source}", batch, None, f"partition {partition}, {why}")
 
-    def _batch(
-        self, rows: list[tuple[Any, ...]], keys: dict[str | None, int], whole: bool, last: int
-    ) -> tuple[str | None, int]:
-        """Judge a batch's rows of a partition: what is wrong with the first wrong one, and the last arrival."""
+    def _batch(self, rows: list[tuple[Any, ...]], gap: bool) -> str | None:
+        """Judge a batch's rows of a partition, after a batch that is left out (`gap`): the first that is wrong."""
         source, wrong = settings(self.chain.committed[rows[0][2]])["sources"][self.source], None
-        rules, (floor, reached) = Rules.of(source), self._state(rows[0][2], rows[0][0], source["partitions"])
+        rules, (floor, reached, begin) = Rules.of(source), self._state(rows[0][2], rows[0][0], source["partitions"])
+        if gap:
+            self.keys, self.whole, self.next = {}, False, begin
+        cut, deleted = rules.over, "events" in self.chain.horizons
         for _, offset, _, arrival, event, stamp, fate, reasons, mark, key, end in rows:
-            if arrival is not None and arrival < last:
+            if arrival is not None and arrival < self.last:
                 wrong = wrong or f"offset {offset}: it arrived before the row ahead"
-            last = last if arrival is None else arrival
+            self.last = self.last if arrival is None else arrival
+            if offset != self.next and (deleted or not self.next):
+                self.keys, self.whole, cut = {}, False, cut or (deleted and offset != begin)
+            self.next = offset + 1
             if fate == "quarantined":
                 continue
-            given = (floor, keys.get(key)) if key in keys or whole else (floor, mark if rules.over else reached)
-            before = max((each for each in given if each is not None), default=None)
+            seen = self.keys.get(key) if key in self.keys or self.whole else mark if cut else reached
+            before = max((each for each in (floor, seen) if each is not None), default=None)
             repeats = source.get("deduplicate") and reasons == ["duplicate"]
             expected = (None, "dropped", reasons) if repeats else rules.judged(arrival, event, before, end)
             if mark != before or (stamp, fate, reasons) != expected:
                 then = f"{expected[1]} at {expected[0]} under {before}"
                 wrong = wrong or f"offset {offset}: {fate} at {stamp} under watermark {mark}, by the rules {then}"
             if stamp is not None:
-                keys[key] = max(stamp - rules.disorder, FIRST_INSTANT if before is None else before)
-        return wrong, last
+                self.keys[key] = max(stamp - rules.disorder, FIRST_INSTANT if before is None else before)
+        return wrong
 
-    def _state(self, batch: int, partition: str, declared: list[str]) -> tuple[int | None, int | None]:
-        """Floor and watermark of a partition before a batch; those of one that starts late are its source's."""
+    def _state(self, batch: int, partition: str, declared: list[str]) -> tuple[int | None, int | None, int]:
+        """Floor, watermark and next offset of a partition before a batch; one that starts late has its source's."""
         rows = self.states.get((partition,), [])
         at = bisect_left(rows, batch, key=itemgetter("batch_id"))
         if at:
-            return rows[at - 1]["floor"], rows[at - 1]["watermark"]
+            return rows[at - 1]["floor"], rows[at - 1]["watermark"], rows[at - 1]["next_offset"]
         first = self.chain.committed[batch]["run_first"]
         ended = [row for number, row in self.chain.committed.items() if number < first and number == row["run_last"]]
         combined = {each["source"]: each["watermark"] for each in (ended[-1]["combined"] if ended else None) or ()}
         started = None if partition in declared else combined.get(self.source)
-        return started, started
+        return started, started, 0

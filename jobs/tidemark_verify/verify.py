@@ -104,20 +104,19 @@ class Chain:
 
     @cached_property
     def horizons(self) -> dict[str, int]:
-        """Times before which retention may have deleted rows, by what it keeps since then."""
+        """Times before which retention may have deleted rows, by what it keeps since then; events by whole days."""
         found: dict[str, int] = {}
         for row in self.committed.values():
             for kept, age in settings(row).get("retention", {}).items():
                 if kept != "versions" and age is not None:
-                    found[kept] = max(found.get(kept, 0), row["as_of"] - micros(age))
+                    since, unit = row["as_of"] - micros(age), _UNITS["d" if kept == "events" else "us"]
+                    found[kept] = max(found.get(kept, 0), since // unit * unit)
         return found
 
     def strays(self, numbers: Iterable[int]) -> list[int]:
         """Batches that may have no rows: they were abandoned, or are not in `batches` and not older than it."""
         first = min(self.known, default=1)
-        return sorted(
-            each for each in numbers if self.known.get(each, "abandoned" if each >= first else "") == "abandoned"
-        )
+        return sorted(n for n in numbers if self.known.get(n, "abandoned" if n >= first else "") == "abandoned")
 
     def expired(self, row: Row, kept: str = "ledger") -> bool:
         """True if retention may have deleted rows of a batch, by default from small tables."""
