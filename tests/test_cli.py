@@ -66,13 +66,9 @@ PLAN = {
     "micro_batches": 1,
     "would_take": [{"source": "readings", "uri": "day=1/[a].json", "size": 512, "modified": AS_OF}],
 }
-SAME = {"batch_id": 1, "identical": True, "input": "landing", "differences": []}
-OTHER = {
-    "batch_id": 2,
-    "identical": False,
-    "input": "events",
-    "differences": ["events/readings: row 7: on_time, late"],
-}
+SAME = {"batch_id": 1, "identical": True, "input": "landing", "differences": [], "not_compared": []}
+DIFFERENCES = ["events/readings: row 7: on_time, late"]
+OTHER = {"batch_id": 2, "identical": False, "input": "events", "differences": DIFFERENCES, "not_compared": []}
 REPLAY = {"rebuilt": None, "identical": False, "batches": [SAME, OTHER], "engine_changed": ["spark 4.1.0, now 4.2.0"]}
 
 

@@ -45,7 +45,14 @@ REPLAY = {
     "rebuilt": None,
     "identical": True,
     "batches": [
-        {"batch_id": 1, "identical": True, "input": "landing", "digest_version": None, "differences": []},
+        {
+            "batch_id": 1,
+            "identical": True,
+            "input": "landing",
+            "digest_version": None,
+            "differences": [],
+            "not_compared": [],
+        },
     ],
     "engine_changed": [],
 }

@@ -165,7 +165,7 @@ def test_runs_say_which_dag_run_they_are_and_what_has_verified_them(client):
     page = page_of(client, "/pipelines/toll/runs")
     newest, oldest = page.lines("batches")
     assert (newest["batch"], oldest["batch"]) == ("2", "1")
-    assert oldest["verified"] == "identical, 2026-01-03 04:05"
+    assert oldest["verified"] == "no difference, 2026-01-03 04:05"
     assert newest["verified"] == newest["DAG run"] == "-"
     assert oldest["DAG run"] == "success"
     outward = [link for link in links_of(page) if link.startswith("/dags/")]

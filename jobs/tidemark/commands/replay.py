@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidemark.commands import versions
@@ -15,10 +15,11 @@ from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import LISTED, BatchRecord, Finding, Outcome, TableDigest, versions_of
 from tidemark.core.findings import as_before
 from tidemark.errors import UsageError
-from tidemark.ledger.digest import digest_findings, digest_states
+from tidemark.ledger.digest import differing_tables, digest_findings, digest_states
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.records.runs import ReplayRecord
+from tidemark.runner.deleted_rows import DeletedRows
 from tidemark.runner.executor import Before, changed_states, step_of
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.source_rules import rules_of
@@ -35,15 +36,21 @@ STORED = "stored"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of replaying one batch: if it is as recorded, the input that was read, and the differences in words.
-    `digest_version` is the lowest version under which rows of a table were compared (None: the batch has no rows)."""
+    """Result of replaying one batch: the input that was read, and the differences in words. `not_compared` are
+    reasons why tables could not be compared. `digest_version` is the lowest version under which rows of a table were
+    compared (None: the batch has no rows)."""
 
     batch_id: int
-    identical: bool
     input: str
     differences: tuple[str, ...]
     engine_changes: tuple[str, ...]
     digest_version: int | None = None
+    not_compared: tuple[str, ...] = ()
+
+    @property
+    def identical(self) -> bool | None:
+        """True if every table is as recorded; None if some could not be compared, and the others are."""
+        return False if self.differences else None if self.not_compared else True
 
 
 @dataclass(frozen=True)
@@ -92,14 +99,17 @@ class Replay:
         with ExitStack() as kept:
             parts = self.recomputed(record, objects, wanted, kept)
             digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)
-            differing = _differing(record.digests, digests)
-            differences = list(differing.values())
+            differing = differing_tables(record.digests, digests)
+            from_events = [name for name, part in parts.items() if not part.from_landing]
+            deleted = DeletedRows(self.ledger, self._then(record), record, from_events)
+            reasons = {table: reason for table in differing if (reason := deleted.reason(table)) is not None}
+            differences = [sentence for table, sentence in differing.items() if table not in reasons]
             for name, part in parts.items():
-                if f"events/{name}" in differing:
+                if f"events/{name}" in differing.keys() - reasons.keys():
                     differences += [f"{name}: {sentence}" for sentence in part.differences()]
-        used = "events" if any(not part.from_landing for part in parts.values()) else "landing"
-        changes = tuple(changed(record.engine))
-        return Verdict(record.batch_id, not differing, used, tuple(differences), changes, _version(record))
+        used, changes = "events" if from_events else "landing", tuple(changed(record.engine))
+        left = tuple(reasons.values())
+        return Verdict(record.batch_id, used, tuple(differences), changes, _version(record), left)
 
     def _standing(self, record: BatchRecord) -> Verdict:
         """Compare the stored tables of a batch that a backfill made with their recorded digests."""
@@ -110,8 +120,12 @@ class Replay:
         found = standing(self.context.engine.spark, self.ledger.folder, then, record.batch_id, versions_of(made))
         small = self.ledger.digests(record.batch_id)
         made += [digest for digest in record.digests if digest.table in small]
-        differing = tuple(_differing(made, [*found, *small.values()]).values())
-        return Verdict(record.batch_id, not differing, STORED, differing, (), _version(record))
+        differing = differing_tables(made, [*found, *small.values()])
+        kept = then.model_copy(update={"retention": self.spec.retention})
+        deleted = DeletedRows(self.ledger, kept, record, ())
+        reasons = {table: reason for table in differing if (reason := deleted.stored(table)) is not None}
+        differences = tuple(sentence for table, sentence in differing.items() if table not in reasons)
+        return Verdict(record.batch_id, STORED, differences, (), _version(record), tuple(reasons.values()))
 
     def recomputed(
         self, record: BatchRecord, objects: Sequence[LandedObject], wanted: str | None, kept: ExitStack
@@ -163,7 +177,6 @@ class Replay:
         found = [_as_recorded(each, recorded, rules_of(then)) for each in result.findings]
         digests.append(digest_findings(record.batch_id, [*listed, *found]))
         if record.ends_run:
-            then = self._then(record)
 
             def outputs() -> Writing:
                 self._follow(record, kept)
@@ -219,9 +232,10 @@ def replay(
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> ReplayRecord:
     """The record of a replay; `rebuilt` says how batches that a backfill made are proven."""
     stored = rebuilt if any(verdict.input == STORED for verdict in verdicts) else None
+    found = {verdict.identical for verdict in verdicts}
     return {
         "rebuilt": stored,
-        "identical": all(verdict.identical for verdict in verdicts),
+        "identical": False if False in found else None if None in found else True,
         "batches": [
             {
                 "batch_id": verdict.batch_id,
@@ -229,6 +243,7 @@ def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> ReplayR
                 "input": verdict.input,
                 "digest_version": verdict.digest_version,
                 "differences": list(verdict.differences),
+                "not_compared": list(verdict.not_compared),
             }
             for verdict in verdicts
         ],
@@ -270,19 +285,3 @@ def _version(record: BatchRecord) -> int | None:
     """The lowest digest version of a batch's large tables; None if there are none. Small tables, which have no slash
     in their name, have one digest in every version."""
     return min((each.version for each in record.digests if each.rows and "/" in each.table), default=None)
-
-
-def _differing(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:
-    """By table, a sentence that says how its digest differs."""
-    now = {digest.table: digest for digest in computed if digest.rows}
-    then = {digest.table: digest for digest in recorded if digest.rows}
-    missing = TableDigest("", 0, "none")
-    sentences = {}
-    for table in sorted(now.keys() | then.keys()):
-        was, is_ = replace(then.get(table, missing), table=""), replace(now.get(table, missing), table="")
-        if was != is_:
-            sentences[table] = (
-                f"{table}: recorded {was.rows} rows with digest {was.digest}, "
-                f"computed {is_.rows} rows with digest {is_.digest}"
-            )
-    return sentences

@@ -91,7 +91,7 @@ def answer(context: RunContext, as_of: str | int, run_id: str) -> RunRecord:
         return runs.run(context, RunRequest(time, run_id), wait=True)
     record = runs.run(context, RunRequest(answered.as_of, answered.run_id), wait=True)
     verified = record.get("verified")
-    if verified is not None and not verified["identical"]:
+    if verified is not None and verified["identical"] is False:
         differences = [text for batch in verified["batches"] for text in batch["differences"]]
         raise CheckFailed(f"run {answered.run_id} comes out differently now: {'; '.join(differences)}")
     return record

@@ -13,7 +13,7 @@ User: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Verified:
-    """A DAG run that has replayed a run. `state` is that of its task: `success` if every digest was identical."""
+    """A DAG run that has replayed a run. `state` is that of its task: `success` if no digest differed."""
 
     by: str
     state: str

@@ -50,7 +50,7 @@ def run_demo(folder: Path, say: Callable[[str], None], **hooks: Any) -> DemoReco
         page = drawing.submit(pipeline.report, folder / REPORT)  # in parallel with the replay: it needs no Spark
         replay = pipeline.replay(all_batches=True)
         report = str(page.result()["path"])
-    same = sum(batch["identical"] for batch in replay["batches"])
+    same = sum(batch["identical"] is True for batch in replay["batches"])
     say(f"\nReplayed from landing: {same} of {len(batches)} batches came out identical, digest by digest.")
     say(f"What became of all records, in pictures: {report} (open it in a browser)")
     say(f"All of it took {time.monotonic() - started:.0f} s. Look around:")

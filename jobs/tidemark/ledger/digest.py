@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from tidemark.core.batch_result import Finding, TableDigest
@@ -28,3 +29,19 @@ def digest_states(batch_id: int, states: Mapping[tuple[str, str], PartitionState
 def digest_findings(batch_id: int, findings: Iterable[Finding]) -> TableDigest:
     """The digest of a batch's rows of `diagnostics`; zero rows when nothing was found."""
     return digest_rows("diagnostics", finding_rows(batch_id, findings))
+
+
+def differing_tables(recorded: Sequence[TableDigest], computed: Sequence[TableDigest]) -> dict[str, str]:
+    """By table, a sentence that says how its digest differs."""
+    now = {digest.table: digest for digest in computed if digest.rows}
+    then = {digest.table: digest for digest in recorded if digest.rows}
+    missing = TableDigest("", 0, "none")
+    sentences = {}
+    for table in sorted(now.keys() | then.keys()):
+        was, is_ = replace(then.get(table, missing), table=""), replace(now.get(table, missing), table="")
+        if was != is_:
+            sentences[table] = (
+                f"{table}: recorded {was.rows} rows with digest {was.digest}, "
+                f"computed {is_.rows} rows with digest {is_.digest}"
+            )
+    return sentences

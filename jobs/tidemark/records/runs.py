@@ -107,21 +107,23 @@ class RunSummary(TypedDict):
 
 class ReplayedBatch(TypedDict):
     """Result of computing a batch again. `input` is `landing`, `events`, or `stored` (a backfill made the batch);
-    `digest_version` is null if the batch has no rows."""
+    `digest_version` is null if the batch has no rows. `identical` is null if nothing differs, but tables could not be
+    compared, for the reasons in `not_compared`: retention has deleted rows that they were made from."""
 
     batch_id: int
-    identical: bool
+    identical: bool | None
     input: str
     digest_version: int | None
     differences: list[str]
+    not_compared: list[str]
 
 
 class ReplayRecord(TypedDict):
     """Record of `replay`. `rebuilt` says how batches that a backfill made are proven; `engine_changed` names versions
-    and settings that are others now."""
+    and settings that are others now. `identical` is null if no batch differs, but some could not be compared."""
 
     rebuilt: str | None
-    identical: bool
+    identical: bool | None
     batches: list[ReplayedBatch]
     engine_changed: list[str]
 

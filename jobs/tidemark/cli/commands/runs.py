@@ -112,7 +112,7 @@ def run(config: Path, dry_run: bool, **options: Any) -> Answer[RunRecord] | Answ
         record = pipeline.run(dry_run=dry_run, **options)
     if record["run_id"] is None:
         return Answer(record, plan_text(config))
-    differs = "verified" in record and not record["verified"]["identical"]
+    differs = "verified" in record and record["verified"]["identical"] is False
     return Answer(record, run_text(config, pipeline), int(differs))
 
 
@@ -161,7 +161,7 @@ def replay(config: Path, read_from: str | None, **which: Any) -> Answer[ReplayRe
         raise UsageError("--run, --all and --from-batch/--to-batch exclude one another", hint="give one of them")
     with opened(config) as pipeline:
         record = pipeline.replay(**which, input=read_from)
-    return Answer(record, replay_text, 0 if record["identical"] else 1)
+    return Answer(record, replay_text, int(record["identical"] is False))
 
 
 @_command

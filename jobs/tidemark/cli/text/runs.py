@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MaintenancePlan,
         PlanRecord,
         ReleaseRecord,
+        ReplayedBatch,
         ReplayRecord,
         RunRecord,
         RunSummary,
@@ -95,16 +96,25 @@ def plan_text(config: Path) -> Callable[[PlanRecord], RenderableType]:
 def replay_text(record: ReplayRecord) -> RenderableType:
     """Text of a replay: the number of equal batches, and for the others what differs."""
     batches = record["batches"]
-    differing = [batch for batch in batches if not batch["identical"]]
+    differing = [batch for batch in batches if batch["identical"] is False]
+    partly = [batch for batch in batches if batch["not_compared"]]
     inputs = Counter(batch["input"] for batch in batches)
     source = ", ".join(f"{count:,} from {name}" for name, count in inputs.items())
     verdict = f"{len(differing):,} of them DIFFER from what is recorded." if differing else "All are identical."
+    if partly and not differing:
+        verdict = "Nothing differs." if len(partly) == len(batches) else "The others are identical."
+        verdict = f"{len(partly):,} of them could not be compared in full. {verdict}"
     return paragraphs(
         f"Computed {counted(len(batches), 'batch', 'es')} again ({source}). {verdict}",
         f"Note: {record['rebuilt']}." if record["rebuilt"] else None,
         *(listed(f"Batch {batch['batch_id']}", batch["differences"]) for batch in differing[:LONGEST_TABLE]),
+        *(_not_compared(batch) for batch in partly[:LONGEST_TABLE]),
         listed("The engine is not the one that was recorded", record["engine_changed"]),
     )
+
+
+def _not_compared(batch: ReplayedBatch) -> RenderableType | None:
+    return listed(f"Batch {batch['batch_id']}, not compared", batch["not_compared"])
 
 
 def validate_text(config: Path) -> Callable[[ValidateRecord], RenderableType]:

@@ -113,6 +113,6 @@ def _batch(name: str, record: BatchRecord, around: Around, links: Links) -> list
 
 
 def _verified(name: str, verified: Verified, links: Links) -> Html:
-    found = {"success": "identical", "failed": "differs or failed"}.get(verified.state, verified.state)
+    found = {"success": "no difference", "failed": "differs or failed"}.get(verified.state, verified.state)
     when = "" if verified.at is None else f", {verified.at:%Y-%m-%d %H:%M}"
     return links.airflow(f"{found}{when}", "dags", dag_id(name), "runs", verified.by)
