@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -74,3 +75,14 @@ def test_a_lock_that_is_a_folder_and_a_place_that_is_a_file_are_named(tmp_path):
     with pytest.raises(TidemarkError, match="is a file") as raised, hold(tmp_path / "warehouse" / "toll"):
         pass
     assert raised.value.where == str(tmp_path / "warehouse" / "toll")
+
+
+def test_who_only_looks_for_the_holder_refuses_nobody(tmp_path):
+    """`holder` shares the lock for a moment; a run that begins in it is not told that another is at work."""
+    with hold(tmp_path):
+        pass
+    reader = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(reader, fcntl.LOCK_SH)
+    threading.Timer(0.03, os.close, [reader]).start()
+    with hold(tmp_path):
+        pass

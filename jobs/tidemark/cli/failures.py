@@ -6,6 +6,7 @@ import logging
 import os
 import shlex
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
@@ -131,9 +132,23 @@ def _usage(error: click.ClickException) -> Failure:
 def _unexpected(error: BaseException) -> Failure:
     first = next(iter(str(error).splitlines()), "")[:LONGEST_MESSAGE]
     debug = os.environ.get(DEBUG_VARIABLE) == "1"
+    trace = "".join(traceback.format_exception(error)) if debug else ""
+    if (status := _status_of_jvm(error)) is not None:
+        killed = ", as the system ends processes when memory is short" if status == -signal.SIGKILL else ""
+        how = f"by signal {-status}{killed}" if status < 0 else f"with status {status}"
+        return Failure("jvm_ended", f"Spark's JVM has ended {how}", hint=f"repeat the command: {SAFE}", trace=trace)
     return Failure(
         "unexpected",
         f"{type(error).__name__}: {first}" if first else type(error).__name__,
         hint=f"repeat the command; if it fails again, set {DEBUG_VARIABLE}=1 to see where",
-        trace="".join(traceback.format_exception(error)) if debug else "",
+        trace=trace,
     )
+
+
+def _status_of_jvm(error: BaseException) -> int | None:
+    """Exit status of a JVM that ended before the command; None if it runs, or there is none."""
+    if "pyspark" not in sys.modules:
+        return None
+    from tidemark.spark.compat.sessions import jvm_status
+
+    return jvm_status(error)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,8 @@ from tidemark.errors import Held, TidemarkError
 from tidemark.ledger import versions
 from tidemark.ledger.lease import hold_lease, lease_holder
 from tidemark.storage import Location
+
+_TRIES, _PAUSE = 5, 0.02  # seconds
 
 
 @contextmanager
@@ -79,9 +82,14 @@ def _opened(path: Path) -> int:
 
 
 def _take(handle: int, path: Path, wait: bool) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError as error:
-        raise Held(
-            f"{_named(handle)} holds the pipeline", where=str(path), hint="run again when it has ended, or use --wait"
-        ) from error
+    """Take the lock. `holder` shares it for a moment to look: who is refused tries again until no reader can be."""
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            if not left:
+                said, hint = f"{_named(handle)} holds the pipeline", "run again when it has ended, or use --wait"
+                raise Held(said, where=str(path), hint=hint) from error
+            time.sleep(_PAUSE)
+        else:
+            return

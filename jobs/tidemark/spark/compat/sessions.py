@@ -6,12 +6,13 @@ import locale
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
 
 from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -22,6 +23,8 @@ DELTA_CLASS = "org.apache.spark.sql.delta.DeltaLog"
 """A class that only Delta's jar has."""
 ENDS_WITHIN = 60.0
 """Seconds that a JVM may take to end by itself."""
+GONE_WITHIN = 5.0
+"""Seconds within which a JVM that has been killed is gone."""
 
 
 def first_session() -> SparkSession | None:
@@ -48,6 +51,19 @@ def verify_checksums(verify: bool) -> None:
 def has_jvm() -> bool:
     """True if this process has started a JVM."""
     return SparkContext._gateway is not None
+
+
+def jvm_status(error: BaseException) -> int | None:
+    """Exit status of the JVM that this process started, negative for a signal; None while it runs, or without one.
+    After an `error` of the connection to it, waits until a JVM that is ending has ended."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return None
+    if isinstance(error, ConnectionError | Py4JNetworkError):
+        with suppress(TimeoutExpired):
+            process.wait(GONE_WITHIN)
+    status: int | None = process.poll()
+    return status
 
 
 def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str]) -> JavaGateway:
