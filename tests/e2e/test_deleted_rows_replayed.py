@@ -106,3 +106,20 @@ def test_what_differs_besides_is_a_difference(kept: Product, tmp_path: Path) -> 
     assert invoke(["replay", str(product.config)]) == 1
     with pytest.raises(CheckFailed, match="events/plain"):
         answer(product.pipeline().context, BASE + 11 * DAY + S, "r9")
+
+
+def test_stored_rows_of_a_backfill_are_not_compared_after_some_are_deleted(tmp_path: Path) -> None:
+    product = Product(tmp_path / "p", {"plain": PLAIN}, {"streams": STREAMS})
+    product.feed("plain", [daily(0, 3, "a")])
+    pipeline = product.pipeline()
+    product.version = pipeline.backfill(BASE + DAY, None, ["sources.plain.late_arrival.tolerance=2m"])["version"]
+    pipeline.promote(product.version)
+    product.sources["plain"] = replace(PLAIN, late=(120 * S, "adjust"))
+    product.write()
+    assert replayed(product) == (True, {}, {})
+    assert product.pipeline().replay(all_batches=True)["batches"][0]["input"] == "stored"
+    product.settings["retention"] = {"events": "1d"}
+    product.write()
+    product.feed("plain", [daily(3, 6, "b")])
+    verdict, differing, left = replayed(product)
+    assert (verdict, differing, left[1]) == (None, {}, ["events/plain"])
