@@ -181,7 +181,7 @@ def test_a_cleared_run_verifies_what_it_did(home, scheduled):
     assert pipeline_of(home).ledger.last().committed_through == 1
     shown = home.page("/tidemark/pipelines/toll/runs")
     assert ">success</a>" in shown
-    assert ">identical, " in shown
+    assert ">no difference, " in shown
 
 
 @pytest.mark.long

@@ -21,10 +21,13 @@ BASE = 1_767_225_600 * S
 pytestmark = pytest.mark.usefixtures("quick")
 PLAIN = oracle.Source(late=(60 * S, "adjust"), partitions=("0",), landing_delay=S)
 KEYED = replace(PLAIN, by=("k",), within=3 * DAY)
+BRIEF = replace(PLAIN, by=("k",), within=S, partitions=("0", "silent"))
 STREAMS = {
     "long": {"from": "plain", "tumbling": "3d", "select": {"n": "count(*)"}},
     "short": {"from": "plain", "tumbling": "1m", "select": {"n": "count(*)"}},
 }
+
+SOURCES = {"plain": PLAIN, "keyed": KEYED, "brief": BRIEF}
 
 
 def daily(first: int, end: int, name: str) -> oracle.Run:
@@ -42,7 +45,7 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Four runs of three days each, of which the events of one day are kept."""
     request.getfixturevalue("quick")
     settings = {"streams": STREAMS, "retention": {"events": "1d"}}
-    product = Product(tmp_path_factory.mktemp("deleted") / "p", {"plain": PLAIN, "keyed": KEYED}, settings)
+    product = Product(tmp_path_factory.mktemp("deleted") / "p", SOURCES, settings)
     for first in range(0, 12, 3):
         for name in product.sources:
             product.land(name, daily(first, first + 3, name).objects)
@@ -90,15 +93,26 @@ def test_a_schedule_that_verifies_such_a_run_succeeds(kept: Product) -> None:
     assert found["verified"]["identical"] is None
 
 
-def test_what_differs_besides_is_a_difference(kept: Product, tmp_path: Path) -> None:
-    """An object of landing was replaced under its old time and size."""
-    product = fork(kept, tmp_path / "p")
-    path = product.folder / "landing" / "plain" / "plain011"
-    times = path.stat()
-    text = path.read_text()
+def replaced(path: Path) -> None:
+    """Replace an object of landing under its old time and size."""
+    times, text = path.stat(), path.read_text()
     path.write_text(text.replace("k1", "k2"))
     assert path.read_text() != text
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_batch_whose_keys_are_all_kept_differs_beside_a_silent_partition(kept: Product, tmp_path: Path) -> None:
+    product = fork(kept, tmp_path / "p")
+    at = BASE + 11 * DAY + 60 * S
+    product.feed("brief", [oracle.Run(at + S, (oracle.Obj("last", at, (oracle.Row("0", at, at, "k1"),)),))])
+    replaced(product.folder / "landing" / "brief" / "last")
+    found = product.pipeline().replay()
+    assert (found["identical"], found["batches"][0]["not_compared"]) == (False, [])
+
+
+def test_what_differs_besides_is_a_difference(kept: Product, tmp_path: Path) -> None:
+    product = fork(kept, tmp_path / "p")
+    replaced(product.folder / "landing" / "plain" / "plain011")
     verdict, differing, left = replayed(product)
     assert verdict is False
     assert "events/plain" in differing[4]

@@ -39,11 +39,11 @@ def repeated(*given: Any, **values: Any) -> dict[str, Any]:
 
 def test_the_last_row_with_equal_values_is_named_with_its_file_and_arrival(tmp_path: Path) -> None:
     rows = [row(0, 0, 1.0), repeated(1, 8, 1.0, _batch_id=2), row(2, 9, 2.0), repeated(3, 10, 1.0, _batch_id=3)]
-    found = explained(write(tmp_path, table_of(rows, PAYLOAD)), 3, ("id", "ODD NAME"))
+    found = explained(write(tmp_path, table_of(rows, PAYLOAD)), 3, ("id", "`ODD NAME`"))
     assert found["repeats"] == {"offset": 1, "batch_id": 2, "file": "1.json"}
     assert (
         "It is a duplicate: row 1, which came from 1.json in batch 2 and arrived at 00:00:03, less than 10s before "
-        "it, has equal id, ODD NAME (deduplicate)."
+        "it, has equal id, `ODD NAME` (deduplicate)."
     ) in " ".join(found["sentences"])
 
 
@@ -60,7 +60,7 @@ def test_the_last_row_with_equal_values_is_named_with_its_file_and_arrival(tmp_p
 )
 def test_a_row_that_makes_no_duplicates_is_not_named(tmp_path: Path, others: list[dict[str, Any]]) -> None:
     events = write(tmp_path, table_of([*others, repeated(1, 10, 1.0)], PAYLOAD))
-    found = explained(events, 1, ("Id", "odd name"))
+    found = explained(events, 1, ("Id", "`odd name`"))
     assert found["repeats"] is None
     assert "an earlier row of its partition, which arrived less than 10s before it" in " ".join(found["sentences"])
 
@@ -86,7 +86,7 @@ def test_it_is_the_row_that_a_search_row_by_row_finds(tmp_path: Path) -> None:
     wanted = [each["wanted"] for each in rows]
     assert sum(each is not None for each in wanted) > 40
     for offset, each in enumerate(wanted):
-        found = explained(events, offset, ("Id", "odd name"))["repeats"]
+        found = explained(events, offset, ("Id", "`odd name`"))["repeats"]
         assert (found and found["offset"]) == each
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidemark.commands import versions
@@ -21,6 +22,7 @@ from tidemark.ledger.lost_commits import ensure_whole
 from tidemark.records.runs import ReplayRecord
 from tidemark.runner.deleted_rows import DeletedRows
 from tidemark.runner.executor import Before, changed_states, step_of
+from tidemark.runner.kept_rows import KeptRows
 from tidemark.runner.recorded import spec_of
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import StreamProgress, Writing, measured
@@ -71,6 +73,10 @@ class Replay:
         """The ledger of the live version."""
         return self.context.ledger
 
+    @cached_property
+    def _kept(self) -> KeptRows:
+        return KeptRows(self.ledger, self.ledger.last().next_batch_id, self.spec)
+
     def locate(self, item: LandedObject) -> LandedObject:
         """An object with its present path."""
         return self.context.planning.locate(item)
@@ -101,7 +107,7 @@ class Replay:
             digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)
             differing = differing_tables(record.digests, digests)
             from_events = [name for name, part in parts.items() if not part.from_landing]
-            deleted = DeletedRows(self.ledger, self._then(record), record, from_events)
+            deleted = DeletedRows(self.ledger, self._kept, self._then(record), record, from_events, differing)
             reasons = {table: reason for table in differing if (reason := deleted.reason(table)) is not None}
             differences = [sentence for table, sentence in differing.items() if table not in reasons]
             for name, part in parts.items():
@@ -121,8 +127,7 @@ class Replay:
         small = self.ledger.digests(record.batch_id)
         made += [digest for digest in record.digests if digest.table in small]
         differing = differing_tables(made, [*found, *small.values()])
-        kept = then.model_copy(update={"retention": self.spec.retention})
-        deleted = DeletedRows(self.ledger, kept, record, ())
+        deleted = DeletedRows(self.ledger, self._kept, then, record)
         reasons = {table: reason for table in differing if (reason := deleted.stored(table)) is not None}
         differences = tuple(sentence for table, sentence in differing.items() if table not in reasons)
         return Verdict(record.batch_id, STORED, differences, (), _version(record), tuple(reasons.values()))

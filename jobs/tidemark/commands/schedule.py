@@ -1,7 +1,7 @@
 """Runs that a scheduler asks for, each with its own id and as_of, in any order and as often as it likes.
 
 A run covers what landed since the as_of before it. If an earlier run has covered that already, this run is verified:
-it is replayed from its records and must be identical. So a schedule that is caught up, cleared, filled backwards or
+it is replayed from its records and must not differ. So a schedule that is caught up, cleared, filled backwards or
 run twice gives equal tables to one that ran in order.
 
     its id is committed                        verify that run

@@ -26,8 +26,8 @@ def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | No
     """Hold `<root>/lock` while the block runs. A lease in object storage may be lost meanwhile: for it the block gets
     a function that raises Held then. A lock on a file is never lost: the block gets None.
 
-    Without `wait` a lock held by another process raises Held at once. The operating system drops the lock with its
-    process, however that ended, so a dead one never blocks. The file itself stays.
+    Without `wait` a lock held by another process raises Held, within a tenth of a second. The operating system drops
+    the lock with its process, however that ended, so a dead one never blocks. The file itself stays.
     """
     if isinstance(root, RemoteLocation):
         with hold_lease(root / "lock", wait, fence=partial(versions.fence, root)) as still_held:

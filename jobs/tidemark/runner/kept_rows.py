@@ -40,10 +40,26 @@ class KeptRows:
     def deleted_before(self, source: str) -> int | None:
         """Start of a day (microseconds UTC), before which rows of a source arrived that retention has deleted; None
         if it has deleted none. It deletes whole days."""
+        if source not in self._deleted:
+            bound = self._bound("events")
+            self._deleted[source] = bound // DAY * DAY if bound is not None and self._lacks(source) else None
+        return self._deleted[source]
+
+    @cached_property
+    def letters_before(self) -> int | None:
+        """The as_of (microseconds UTC) before which retention has deleted dead letters of batches; None: it never
+        has."""
+        return self._bound("dead_letters")
+
+    @cached_property
+    def _deleted(self) -> dict[str, int | None]:
+        return {}
+
+    def _bound(self, kind: str) -> int | None:
+        """The latest time up to which a recorded `retention` deletes rows of a kind; None without one."""
         ends = {row["configuration"]: row["as_of"] for row in self._rows}
-        kept = {text: _retention(text) for text in ends}
-        bounds = [ends[text] - length for text, length in kept.items() if length is not None]
-        return max(bounds) // DAY * DAY if bounds and self._lacks(source) else None
+        kept = {text: _retention(text, kind) for text in ends}
+        return max((ends[text] - length for text, length in kept.items() if length is not None), default=None)
 
     def skipped_before(self, source: str) -> int | None:
         """Arrival before which `start` left rows of a source out of the first run; None if it left none out."""
@@ -176,6 +192,7 @@ def _said(source: str, until: int) -> str:
     )
 
 
-def _retention(configuration: str) -> int | None:
-    """The `retention.events` of a recorded configuration, microseconds."""
-    return RetentionSpec.model_validate(json.loads(configuration)["retention"]).events
+def _retention(configuration: str, kind: str) -> int | None:
+    """The `retention` of a kind of rows in a recorded configuration, microseconds."""
+    length: int | None = getattr(RetentionSpec.model_validate(json.loads(configuration)["retention"]), kind)
+    return length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow.compute as pc
 
+from tidemark.config.sql.names import plain_names
 from tidemark.core.policy import Reason
 from tidemark.report.events import EventRow, payload_columns, read_row
 from tidemark.report.explain.origin import Past
@@ -53,7 +54,8 @@ def sentence(past: Past, earlier: EventRow | None, day: str | None) -> str:
 def _columns(past: Past, by: tuple[str, ...]) -> list[str] | None:
     """The columns that `by` names, in any case; None if it names anything else."""
     known = {name.lower(): name for name in payload_columns(past.events.schema)}
-    found = [known.get(text.strip().lower()) for text in by]
+    parts = [plain_names(text) for text in by]
+    found = [known.get(each[0].lower()) if len(each) == 1 else None for each in parts]
     return None if None in found else [name for name in found if name is not None]
 
 
