@@ -14,7 +14,7 @@ import oracle
 from product import DAY, Product
 from tidemark.cli import invoke
 from tidemark.commands.schedule import answer
-from tidemark.errors import CheckFailed
+from tidemark.errors import CheckFailed, UsageError
 
 S = oracle.SECOND
 BASE = 1_767_225_600 * S
@@ -80,6 +80,12 @@ def test_tables_that_need_deleted_rows_are_not_compared(kept: Product, capsys: p
     assert (
         "streams/long: retention.events has deleted rows of plain that it needs, which arrived before 2026-" in said
     )
+
+
+@pytest.mark.parametrize("given", [{"from_batch": 9}, {"from_batch": 3, "to_batch": 2}])
+def test_a_range_without_a_batch_is_refused_and_not_called_identical(kept: Product, given: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=r"there is no committed batch from [93] to [24]"):
+        kept.pipeline().replay(**given)
 
 
 def test_without_landing_events_are_not_compared_either(kept: Product) -> None:

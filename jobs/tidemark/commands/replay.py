@@ -269,8 +269,13 @@ def chosen(
             raise UsageError(f"run {run!r} is not committed", hint="`tidemark status` lists the last runs")
         return ledger.batches(known.first, known.last)
     if all_batches or from_batch is not None or to_batch is not None:
-        last = min(to_batch or tail.committed_through, tail.committed_through)
-        return ledger.batches(from_batch or 1, last)
+        first, last = from_batch or 1, min(to_batch or tail.committed_through, tail.committed_through)
+        if found := ledger.batches(first, last):
+            return found
+        raise UsageError(
+            f"there is no committed batch from {first:,} to {to_batch or last:,}",
+            hint=f"the newest is {tail.committed_through:,}, and retention.ledger may have deleted old ones",
+        )
     newest = tail.last_run or (ledger.run(tail.pending[0].run_id) if tail.pending else None)
     if newest is None:
         return ledger.batches(tail.unended or 1, tail.committed_through)
