@@ -86,18 +86,19 @@ class DeletedRows:
             return False
         if spec.lifetimes.edges or any(each < deleted for each in self._since(source)):
             return True
-        if source in self.from_events or self._unread(source):
-            return self._old(source) and self._short(f"events/{source}")
+        from_table = source in self.from_events or self._unread(source)
+        if from_table and self._old(source) and self._short(f"events/{source}"):
+            return True
         imported = () if spec.punctuated is None else spec.punctuated.import_from
         return any(self.kept.deleted_before(each) is not None and self._short(f"events/{each}") for each in imported)
 
     def _since(self, source: str) -> Iterator[int]:
         """Arrivals from which earlier rows decide about duplicates and substreams of the batch's partitions."""
         spec, ahead = self.then.sources[source], rules_of(self.then)[source].ahead
-        for state in self._states(source):
-            if spec.deduplicate is not None and state is not None and state.last_arrival is not None:
+        for state in filter(None, self._states(source)):
+            if spec.deduplicate is not None and state.last_arrival is not None:
                 yield state.last_arrival - spec.deduplicate.within
-            if spec.over and spec.timestamp_by and state is not None:
+            if spec.over and spec.timestamp_by:
                 yield 0 if state.floor is None or ahead is None else state.floor - ahead
 
     def _states(self, source: str) -> list[PartitionState | None]:
