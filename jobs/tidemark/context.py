@@ -50,6 +50,7 @@ class RunContext:
     environ: Mapping[str, str] | None = field(default=None, repr=False)
     checked: bool = True
     _still_held: Callable[[], None] | None = field(default=None, init=False, repr=False)
+    _opened: versions.Identity | None = field(default=None, init=False, repr=False)
 
     @property
     def root(self) -> Location:
@@ -65,7 +66,8 @@ class RunContext:
     def ledger(self) -> Ledger:
         """The ledger of the live version."""
         versions.ensure_whole(self.root)
-        return Ledger(self.root)
+        self._opened = versions.identity(self.root)
+        return Ledger(self.root, self._opened.live)
 
     @cached_property
     def planning(self) -> Planning:
@@ -114,6 +116,7 @@ class RunContext:
     def hold(self, wait: bool) -> Iterator[None]:
         """Hold the pipeline's lock. Raises Held if another run has it and `wait` is false."""
         with hold(self.root, wait) as self._still_held:
+            self.renew()
             yield
 
     @property
@@ -127,6 +130,22 @@ class RunContext:
         if self._still_held is not None:
             self._still_held()
         self.on_checkpoint(step)
+
+    def renew(self) -> None:
+        """Open the tables anew if, since they were opened, another process has made another version live, or the
+        warehouse anew: a pipeline that is kept, in a notebook or behind a lock, must neither read nor write those of
+        before."""
+        if "ledger" not in self.__dict__:
+            return
+        try:
+            now = versions.identity(self.root)
+        except TidemarkError:
+            self.forget()  # the command that opens them says what is damaged
+            return
+        begun = self._opened is not None and self._opened.table is None and now.live == self.ledger.version
+        if now != self._opened and not begun:
+            self.forget()
+        self._opened = now
 
     def forget(self) -> None:
         """Open the live version anew at its next use: another one is live, or its tables were rebuilt."""

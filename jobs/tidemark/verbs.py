@@ -1,5 +1,5 @@
-"""Wraps every verb of a pipeline: failures become errors for people, and the caller's Spark session is left
-unchanged."""
+"""Wraps every verb of a pipeline: it sees the tables as they are now, its failures become errors for people, and the
+caller's Spark session is left unchanged."""
 
 from __future__ import annotations
 
@@ -7,25 +7,40 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tidemark.errors import TidemarkError, missing_parts_named
 from tidemark.storage import object_errors
 from tidemark.storage.disk_errors import disk_fault_of
+
+if TYPE_CHECKING:
+    from tidemark.context import RunContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """Wrap a verb: its failures become errors for people, and the process's Spark is left as it was before the
-    call."""
-    inner = object_errors.explained(_with_damage_named(verb))
+    """Wrap a verb: it sees the live version of now, its failures become errors for people, and the process's Spark is
+    left as it was before the call."""
+    inner = object_errors.explained(_with_damage_named(_renewed(verb)))
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
         with _spark_kept():
             return inner(*args, **options)
+
+    return wrapped
+
+
+def _renewed(verb: Callable[P, T]) -> Callable[P, T]:
+    """Wrap a verb: tables that an earlier call opened are opened anew if others have replaced them."""
+
+    @wraps(verb)
+    def wrapped(*args: P.args, **options: P.kwargs) -> T:
+        if args and (context := _context_of(args[0])) is not None:
+            context.renew()
+        return verb(*args, **options)
 
     return wrapped
 
@@ -52,10 +67,15 @@ def _with_damage_named(verb: Callable[P, T]) -> Callable[P, T]:
 
 def _damage(called: Any) -> TidemarkError | None:  # noqa: ANN401 # a pipeline, a context, or what `init` is given
     """The damage to tables of the pipeline that was called; None if there is none."""
-    from tidemark.context import RunContext  # only where something has failed
+    context = _context_of(called)
+    return None if context is None else context.damage()
 
+
+def _context_of(called: Any) -> RunContext | None:  # noqa: ANN401
+    """The context of the pipeline that was called; None if it is none."""
+    known = sys.modules.get("tidemark.context")  # whose import takes long, and without which there is no context
     context = getattr(called, "context", called)
-    return context.damage() if isinstance(context, RunContext) else None
+    return context if known is not None and isinstance(context, known.RunContext) else None
 
 
 @contextmanager

@@ -72,6 +72,22 @@ def live(root: Location) -> int | None:
     return next((each.version for each in listed(root) if each.live), None)
 
 
+class Identity(NamedTuple):
+    """The live version, and the identity of the table that lists it: a warehouse that was deleted and made anew has
+    another. Both are None before the first run."""
+
+    live: int | None
+    table: str | None
+
+
+def identity(root: Location) -> Identity:
+    """What a pipeline's tables are now: while it stays equal, an opened ledger is that of the live version."""
+    store = _store(root)
+    table = store.open()
+    live = next((row["version"] for row in store.all() if row["live"]), None)
+    return Identity(live, None if table is None else str(table.metadata().id))
+
+
 def found(root: Location, version: int) -> Version | None:
     """One version; None if it is not listed."""
     return next((each for each in listed(root) if each.version == version), None)

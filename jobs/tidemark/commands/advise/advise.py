@@ -24,6 +24,7 @@ from tidemark.core.policy import Policy, Reason
 from tidemark.core.times import MAX_TIME, format_duration, parse_duration
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.errors import Held, UsageError
+from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import hold
 from tidemark.ledger.tables.rows import Row, partition_state
@@ -97,6 +98,8 @@ class Advising:
     def _kept(self, rows: Sequence[Row]) -> bool:
         try:
             with hold(self.ledger.root):
+                if versions.live(self.ledger.root) != self.ledger.version:
+                    return False
                 self.ledger.record_advice(rows)
         except Held:
             return False

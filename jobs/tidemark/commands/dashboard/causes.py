@@ -30,8 +30,9 @@ class Causes:
     unseen: str | None = None
 
 
-_FOUND: Cache[tuple[str, int, str, int, int, str], Causes] = Cache(256)
-"""Causes by root, version, run, its last batch, as_of and status: a judged run never changes otherwise."""
+_FOUND: Cache[tuple[str, int, str, int, str], Causes] = Cache(256)
+"""Causes by root, version, plan of a run, its last batch and status: a judged run never changes otherwise. Each plan
+has a token of its own, also that of a run with the same id in a warehouse that was made anew."""
 
 
 def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
@@ -40,7 +41,7 @@ def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
     record = _last_batch(reader, run_id)
     if record is None:
         return Causes()
-    run = record.run_id, record.batch_id, record.as_of, record.status
+    run = record.plan, record.batch_id, record.status
     key = (str(reader.ledger.root), reader.ledger.version, *run)
     known = _FOUND.get(key)
     if known is None:
