@@ -100,8 +100,8 @@ class Table:
             self._flaw(version, f"it cannot be read: {error}")
 
     def _entry(self, version: int) -> Iterator[Row]:
-        text = (self.folder / LOG / self.entries[version]).read_text(encoding="utf-8")
-        yield from map(json.loads, text.splitlines())
+        content = (self.folder / LOG / self.entries[version]).read_bytes()
+        yield from map(json.loads, content.splitlines())
 
     def _flaw(self, version: int, message: str, name: str | None = None) -> None:
         self.flaws.append(Flaw("log", self.name, None, f"{LOG}/{name or f'{version:020d}.json'}", message))

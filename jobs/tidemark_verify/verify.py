@@ -237,7 +237,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     with zipfile.ZipFile(Path(arguments[0])) as packed:
         content = {name: packed.read(name) for name in packed.namelist()}
-    lines = {name: text.decode().splitlines() for name, text in content.items() if name.endswith(".jsonl")}
+    lines = {name: text.splitlines() for name, text in content.items() if name.endswith(".jsonl")}
     tables = {name.removesuffix(".jsonl"): [json.loads(line) for line in found] for name, found in lines.items()}
     for each in tables["files"]:
         if each["log"]:

@@ -19,6 +19,7 @@ from product import DAY, Product, line, micros
 from strategies import BASE
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.landing import listing
+from tidemark_verify import verify
 
 pytestmark = pytest.mark.usefixtures("quick")
 JOBS = Path(__file__).parents[2] / "jobs"
@@ -72,6 +73,22 @@ def test_events_name_an_object_as_the_ledger_does_even_where_its_name_is_no_text
     assert {row["_file"] for row in product.events("s")} == named == {"a", "//b%FF.json"}
     hold_conservation(product)
     hold_replay(product)
+
+
+def test_names_with_what_text_but_no_file_takes_for_a_line_end_are_read_from_all_logs(tmp_path):
+    odd = ("p\u2028", "q\x85")
+    product = Product(tmp_path, {"s": replace(PLAIN, partitions=odd)})
+    product.land("s", [obj(f"{mark}.json", 10, partitions=odd) for mark in "\x85\u2028\u2029"])
+    product.run(at(12))
+    product.land("s", [obj("later", 13, partitions=odd)])
+    assert product.run(at(14))["objects"] == 1
+    assert {row["_file"] for row in product.events("s")} == {"\x85.json", "\u2028.json", "\u2029.json", "later"}
+    hold_replay(product)
+    pipeline = product.pipeline()
+    assert pipeline.backfill(at(0))["identical"]
+    assert pipeline.promote(2)["live"] == 2
+    assert product.pipeline().verify(bundle=tmp_path / "bundle.zip")["sound"]
+    assert verify.main([str(tmp_path / "bundle.zip")]) == 0
 
 
 def test_an_object_quarantined_whole_is_taken_again_once_it_is_replaced(tmp_path):

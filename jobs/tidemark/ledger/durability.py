@@ -73,19 +73,19 @@ class _Commits:
         found, log = cls(table), _Log.of(table)
         for number in sorted(log.entries, reverse=True):
             lines = _lines(table, number)
-            written = [json.loads(line)["txn"]["version"] for line in lines if line.startswith('{"txn"')]
+            written = [json.loads(line)["txn"]["version"] for line in lines if line.startswith(b'{"txn"')]
             if written and max(written) < first:
                 break
             found._take(number, log, lines)
         return found
 
-    def _take(self, number: int, log: _Log, lines: list[str]) -> None:
+    def _take(self, number: int, log: _Log, lines: list[bytes]) -> None:
         self.files += log.files[number]
         if any(".checkpoint" in path.name for path in log.files[number]):
             self.files += [self.table / LOG / name for name in _LAST_CHECKPOINT]
         self.folders |= {self.table / LOG, self.table}
         for line in lines:
-            if line.startswith('{"add"'):
+            if line.startswith(b'{"add"'):
                 path = self.table / unquote(json.loads(line)["add"]["path"])
                 self.files += [path, path.with_name(f".{path.name}.crc")]
                 self.folders |= {each for each in path.parents if each.is_relative_to(self.table)}
@@ -93,8 +93,8 @@ class _Commits:
             self.folders |= set(self.table.absolute().parents)
 
 
-def _lines(table: Path, number: int) -> list[str]:
-    return (table / LOG / f"{number:020d}.json").read_text(encoding="utf-8").splitlines()
+def _lines(table: Path, number: int) -> list[bytes]:
+    return (table / LOG / f"{number:020d}.json").read_bytes().splitlines()
 
 
 def _sync(commits: Iterable[_Commits]) -> None:

@@ -66,7 +66,7 @@ def _of_table(ledger: Ledger, table: str, folder: Path, batch_id: int) -> Iterat
     log, gone = str(opened.metadata().id), set[str]()
     entries = (path for path in (folder / LOG).glob("*.json") if path.stem.isdecimal())
     for entry in sorted(entries, reverse=True):
-        actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
+        actions = [json.loads(line) for line in entry.read_bytes().splitlines()]
         numbers = _numbers(table, actions)
         before = any(number < batch_id for number in numbers)
         if before and table != _BATCHES:

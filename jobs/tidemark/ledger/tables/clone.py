@@ -88,7 +88,7 @@ def _state(location: Location) -> TableState:
     for name in names:
         found = _COMMIT.fullmatch(name)
         if found and int(found[1]) > base:
-            lines = read_bytes(location / LOG / name).decode().splitlines()
+            lines = read_bytes(location / LOG / name).splitlines()
             state.take(json.loads(line) for line in lines if line)
     known = {unquote(path) for path in state.added}
     real = {uri.removeprefix(f"{location}/") for uri in map(unquote, delta_table(location).file_uris())}

@@ -91,7 +91,7 @@ def _appended_by_delta(
     writer = rows.write.format("delta").mode("append").options(**options, userMetadata=mark)
     (writer.partitionBy(partition_by) if partition_by else writer).save(location)
     versions = range(before + 1, delta_table(location).version() + 1)
-    return next((each for each in versions if mark in _commit(location_of(location), each)), None)
+    return next((each for each in versions if mark.encode() in _commit(location_of(location), each)), None)
 
 
 def append_measured(
@@ -150,9 +150,10 @@ def _written(rows: DataFrame, location: Location, version: int) -> CommitRows:
     return CommitRows(cache(read), count)
 
 
-def _commit(location: Location, version: int) -> str:
-    """The log's entry for a version of the table at `location`, a JSON object a line."""
-    return read_bytes(location / LOG / f"{version:020d}.json").decode()
+def _commit(location: Location, version: int) -> bytes:
+    """The log's entry for a version of the table at `location`, a JSON object a line. Only bytes are split at line
+    ends alone: text is split at U+0085 and U+2028, too, which may be in names and values."""
+    return read_bytes(location / LOG / f"{version:020d}.json")
 
 
 def files_of(spark: SparkSession, location: Location, paths: Sequence[str], schema: StructType) -> DataFrame:
