@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 from samples import KEYED, Crash, CrashAt, at, fork, hold_replay, obj
 
-from oracle import Run, judge
+from oracle import SECOND, Obj, Run, judge
 from product import Product, expected, verdicts
 from tidemark.commands import recover
 from tidemark.commands.abandon import stuck
+from tidemark.commands.maintain import maintain
 from tidemark.context import RunContext
 from tidemark.errors import Held, TidemarkError, UsageError
 from tidemark.spark.judge.engine import Engine
@@ -162,4 +163,24 @@ def test_a_version_built_before_the_run_was_abandoned_can_be_promoted_after_it(p
     assert product.pipeline().verify()["sound"]
     product.land("s", [obj("d", 31)])
     product.run(at(40))
+    hold_replay(product)
+
+
+def test_maintenance_while_a_run_is_pending_takes_nothing_that_its_abandonment_needs(tmp_path):
+    """The run has later states of substreams and later keys than those before it, and both go with it."""
+    source = replace(KEYED, by=("k", "e"), within=600 * SECOND)
+    product = Product(tmp_path, {"s": source})
+    first, again = obj("a", 10, 40), replace(obj("a", 10, 40), uri="d", modified=at(31))
+    product.land("s", [first])
+    product.run(at(12))
+    ahead = [replace(row, event=row.event and row.event + SECOND * n) for n in (0, 9) for row in first.rows]
+    product.land("s", [Obj("b", at(20), tuple(ahead))])
+    crashed(product, "diagnostics")
+    maintain(product.pipeline().context)
+    product.pipeline().abandon("stuck", REASON)
+    (tmp_path / "landing" / "s" / "b").unlink()
+    product.land("s", [again])
+    product.run(at(32))
+    runs = [Run(at(12), (first,)), Run(at(32), (again,))]
+    assert verdicts(product.events("s")) == expected(judge(source, runs))
     hold_replay(product)

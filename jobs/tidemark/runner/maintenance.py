@@ -27,10 +27,12 @@ MERGE_EVERY = 50
 class SparkTables(Protocol):
     """Maintenance of the tables that Spark writes."""
 
-    def merge(
-        self, sources: Sequence[str], outputs: Sequence[str], since: int, floors: dict[tuple[str, str], int]
-    ) -> float:
+    def merge(self, sources: Sequence[str], outputs: Sequence[str], since: int) -> float:
         """Compact small files; returns the seconds that it took."""
+        ...
+
+    def forget_substreams(self, floors: Mapping[tuple[str, str], int]) -> None:
+        """Remove superseded states of substreams, and those at or below the floor of their partition."""
         ...
 
     def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
@@ -78,7 +80,7 @@ class Maintenance:
         first, last = records[0], records[-1]
         merged = maintenance.compact(self.ledger)
         if self.tables is not None and (first.run_first - 1) // MERGE_EVERY != last.run_last // MERGE_EVERY:
-            merged = (merged or 0.0) + self._merge(last, self.tables())
+            merged = (merged or 0.0) + self._merge(last, self.tables(), superseded=True)
         if self.tables is not None and (names := self._with_edges()):
             spent = self.tables().forget_ended(names, last.batch_id, MERGE_EVERY)
             merged = merged if spent is None else (merged or 0.0) + spent
@@ -87,10 +89,17 @@ class Maintenance:
             self._retain(last)
         return merged
 
-    def _merge(self, last: BatchRecord, tables: SparkTables) -> float:
+    def _merge(self, last: BatchRecord, tables: SparkTables, superseded: bool) -> float:
+        """Compact small files, and forget what rows have `superseded`."""
         earlier = self.ledger.before(last.batch_id - MERGE_EVERY + 1) or self.ledger.batches(1, last.batch_id)[0]
         oldest = earlier.as_of
         delay = max(source.landing_delay for source in self.spec.sources.values())
+        if superseded:
+            self._forget(last, tables)
+        return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY)
+
+    def _forget(self, last: BatchRecord, tables: SparkTables) -> None:
+        """Remove rows of substreams and keys that later rows have superseded."""
         states = self.ledger.states(last.batch_id + 1)
         floors = {
             key: state.floor
@@ -100,14 +109,17 @@ class Maintenance:
         for name, source in self.spec.sources.items():
             if source.deduplicate is not None:
                 tables.forget_keys(source, {part: state for (of, part), state in states.items() if of == name})
-        return tables.merge(list(self.spec.sources), self._outputs(OUTPUTS), oldest - delay - DAY, floors)
+        tables.forget_substreams(floors)
 
     def now(self, last: BatchRecord) -> float:
-        """Compact everything that can be compacted, however long ago the last time was. Returns the seconds spent."""
-        tables = self._spark()
+        """Compact everything that can be compacted, however long ago the last time was. Returns the seconds spent.
+
+        While a run is pending, rows that its batches supersede stay: its abandonment would take theirs away.
+        """
+        tables, settled = self._spark(), not self.ledger.last().pending
         with self._lasting():
             merged = maintenance.compact(self.ledger) or 0.0
-            return merged + self._merge(last, tables)
+            return merged + self._merge(last, tables, settled)
 
     def vacuum(self, hours: int) -> int:
         """Delete files that no table has needed for `hours`; returns the number of Spark's tables."""

@@ -34,12 +34,9 @@ class TableMaintenance:
     spark: SparkSession
     root: Location
 
-    def merge(
-        self, sources: Iterable[str], outputs: Iterable[str], since: int, floors: Mapping[tuple[str, str], int]
-    ) -> float:
+    def merge(self, sources: Iterable[str], outputs: Iterable[str], since: int) -> float:
         """Compact the small files of events that arrived since `since` (microseconds), of lifetimes that they ended,
-        and of `outputs`, tables of streams. Of each substream keep the latest row, if it is above its partition's
-        floor. Returns seconds."""
+        and of `outputs`, tables of streams. Returns seconds."""
         begun = time.monotonic()
         self._narrow()
         for name in sources:
@@ -49,7 +46,6 @@ class TableMaintenance:
             location = str(self.root / output)
             if exists(location):
                 DeltaTable.forPath(self.spark, location).optimize().executeCompaction()
-        self._forget(floors)
         return time.monotonic() - begun
 
     def forget_ended(self, sources: Iterable[str], through: int, every: int) -> float | None:
@@ -67,6 +63,25 @@ class TableMaintenance:
         if exists(location):
             rows = self.spark.read.format("delta").load(location)
             seen.replace_all(seen.kept(rows, source, states), location, 0)
+
+    def forget_substreams(self, floors: Mapping[tuple[str, str], int]) -> None:
+        """Rewrite the substreams: of each the latest row stays, if it is above its partition's floor."""
+        location = str(self.root / "substreams")
+        if not exists(location):
+            return
+        rows = self.spark.read.format("delta").load(location)
+        newest = Window.partitionBy("source", "partition", "substream").orderBy(
+            F.desc("watermark"), F.desc("batch_id")
+        )
+        known = [(source, partition, floor) for (source, partition), floor in floors.items()]
+        bounds = self.spark.createDataFrame(known, "source STRING, partition STRING, floor LONG")
+        kept = (
+            rows.withColumn("rank", F.row_number().over(newest))
+            .join(F.broadcast(bounds), ["source", "partition"], "left")
+            .where((F.col("rank") == 1) & (F.col("floor").isNull() | (F.unix_micros("watermark") > F.col("floor"))))
+            .select(*rows.columns)
+        )
+        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(location)
 
     def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
         """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
@@ -112,25 +127,6 @@ class TableMaintenance:
                 DeltaTable.forPath(self.spark, location).optimize().where(f"{column} >= '{format_time(since)[:10]}'")
             )
             days.executeCompaction()
-
-    def _forget(self, floors: Mapping[tuple[str, str], int]) -> None:
-        """Rewrite the substreams without superseded rows and without those at or below their floor."""
-        location = str(self.root / "substreams")
-        if not exists(location):
-            return
-        rows = self.spark.read.format("delta").load(location)
-        newest = Window.partitionBy("source", "partition", "substream").orderBy(
-            F.desc("watermark"), F.desc("batch_id")
-        )
-        known = [(source, partition, floor) for (source, partition), floor in floors.items()]
-        bounds = self.spark.createDataFrame(known, "source STRING, partition STRING, floor LONG")
-        kept = (
-            rows.withColumn("rank", F.row_number().over(newest))
-            .join(F.broadcast(bounds), ["source", "partition"], "left")
-            .where((F.col("rank") == 1) & (F.col("floor").isNull() | (F.unix_micros("watermark") > F.col("floor"))))
-            .select(*rows.columns)
-        )
-        kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(location)
 
 
 def _by_day(source: str) -> list[tuple[str, str]]:
