@@ -184,3 +184,52 @@ def test_maintenance_while_a_run_is_pending_takes_nothing_that_its_abandonment_n
     runs = [Run(at(12), (first,)), Run(at(32), (again,))]
     assert verdicts(product.events("s")) == expected(judge(source, runs))
     hold_replay(product)
+
+
+def test_versions_are_promoted_back_and_forth_past_an_abandoned_run(product):
+    """Each version that becomes live has the numbers that were abandoned in the one before: none is used twice."""
+    assert product.pipeline().promote(product.pipeline().backfill("1970-01-01")["version"])["live"] == 2
+    crashed(product, "diagnostics")
+    product.pipeline().abandon("stuck", REASON)
+    assert product.pipeline().promote(1)["brought_up"] == []
+    assert [batch["batch_id"] for batch in product.run(at(30), run_id="later")["batches"]] == [4]
+    assert product.pipeline().promote(2)["brought_up"] == [4]
+    assert product.pipeline().verify()["sound"]
+    runs = [Run(at(12), (obj("a", 10),)), Run(at(30), (obj("b", 21), obj("c", 22)))]
+    product.version = 2
+    assert verdicts(product.events("s")) == expected(judge(KEYED, runs))
+    hold_replay(product)
+
+
+@pytest.mark.parametrize(
+    ("step", "first"),
+    [
+        pytest.param("diagnostics", "2000-01-01", marks=pytest.mark.long),
+        ("committed", "2000-01-01"),
+        pytest.param("committed", "2026-01-01", marks=pytest.mark.long),
+    ],
+)
+def test_landing_is_read_again_over_runs_that_were_abandoned(product, step, first):
+    crashed(product, step)
+    product.pipeline().abandon("stuck", REASON)
+    product.run(at(30), run_id="later")
+    before = product.events("s")
+    built = product.pipeline().backfill(first, from_landing=True)
+    assert built["identical"], built["difference"]
+    assert product.pipeline().promote(built["version"])["brought_up"] == []
+    assert product.pipeline().verify()["sound"]
+    product.version = built["version"]
+    assert verdicts(product.events("s")) == verdicts(before)
+    hold_replay(product)
+
+
+def test_landing_is_read_again_after_the_first_run_of_all_was_abandoned(tmp_path):
+    product = Product(tmp_path, {"s": replace(KEYED)}, STREAMS)
+    product.land("s", [obj("b", 21), obj("c", 22)])
+    crashed(product, "diagnostics")
+    product.pipeline().abandon("stuck", REASON)
+    product.run(at(30))
+    assert product.pipeline().backfill("2000-01-01", from_landing=True)["identical"]
+    assert product.pipeline().backfill("2000-01-01")["identical"]
+    assert product.pipeline().promote(2)["live"] == 2
+    assert product.pipeline().verify()["sound"]

@@ -88,6 +88,9 @@ class FakeLedger:
     def states(self, source: str, partition: str) -> Sequence[tuple[int, PartitionState]]:  # noqa: ARG002
         return self.history.get(partition, ())
 
+    def before(self, first: int) -> BatchRecord | None:
+        return self.batch(first - 1)
+
     def batch(self, batch_id: int) -> BatchRecord | None:
         return self.batches.get(batch_id)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import attrgetter
 
 from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.backfill.rerun import LandingRerun
 from tidemark.commands.names.follow import ensure_movable, follow
 from tidemark.commands.recover import held_and_recovered
-from tidemark.commands.versions import blank, by_run, compared_spec, line, recorded_spec, unlike, version_summary
+from tidemark.commands.versions import blank, by_plan, compared_spec, line, recorded_spec, unlike, version_summary
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.core.batch import Batch, RunPlan
@@ -21,9 +19,11 @@ from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed, new_token
-from tidemark.ledger.tail import PLANNED
+from tidemark.ledger.tail import ABANDONED, PLANNED
 from tidemark.records.versions import PromoteRecord
 from tidemark.runner.planner import judged_under
+
+_ANEW = "build the version again: `tidemark backfill`, with the same range and settings"
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,15 @@ class Promotion:
         self._ensure_recorded(target)
         if pending := target.last().pending:
             done += again.execute(pending, recovering=True)
-        runs = by_run(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
+        plans = by_plan(self.live.batches(target.last().committed_through + 1, self.live.last().committed_through))
         if isinstance(again, LandingRerun):
-            return done + (again.make(runs, late=False) if runs else [])
-        for part in (list(part) for run in runs for _, part in groupby(run, key=attrgetter("plan"))):
-            skip(target, self.live, part[0].batch_id)
-            done += again.execute(self._planned(target, spec, part))
-        self._ensure_rows(target)
+            done += again.make(plans, late=False) if plans else []
+        else:
+            for part in plans:
+                skip(target, self.live, part[0].batch_id)
+                done += again.execute(self._planned(target, spec, part))
+            self._ensure_rows(target)
+        skip(target, self.live, (self.live.stores["batches"].newest() or 0) + 1)
         return done
 
     def _ensure_recorded(self, target: Ledger) -> None:
@@ -100,6 +102,13 @@ class Promotion:
         first, last = target.last().committed_through + 1, self.live.last().committed_through
         if len(self.live.recorded(first, last)) < last + 1 - first:
             raise _too_old(target.version)
+        used = {record.batch_id for record in self.live.batches(first, last)}
+        aside = {each.batch_id for each in target.recorded(first, last) if each.status == ABANDONED}
+        if both := sorted(used & aside):
+            raise UsageError(
+                f"version {target.version} has abandoned batch {both[0]}, and the live version has it",
+                hint=_ANEW,
+            )
 
     def _ensure_rows(self, target: Ledger) -> None:
         """Raise UsageError if a batch that was brought up has fewer rows than in the live version: retention has
@@ -132,7 +141,7 @@ class Promotion:
                 what = "is new" if name not in spec.sources else "has other columns"
                 raise UsageError(
                     f"source {name} {what} since version {target.version} was made",
-                    hint="build the version again: `tidemark backfill`, with the same range and settings",
+                    hint=_ANEW,
                 )
 
 
@@ -143,7 +152,7 @@ def _rows(record: BatchRecord) -> int:
 def _too_old(version: int) -> UsageError:
     return UsageError(
         f"runs that version {version} lacks are older than retention keeps",
-        hint="build the version again: `tidemark backfill`, with the same range and settings",
+        hint=_ANEW,
     )
 
 

@@ -64,6 +64,10 @@ class RunRecords:
         """A recorded batch."""
         return next(iter(self.ledger.batches(batch_id, batch_id)), None)
 
+    def before(self, first: int) -> BatchRecord | None:
+        """The last batch before `first` that is not abandoned."""
+        return self.ledger.before(first)
+
     def landed(self, source: str, uri: str) -> int | None:
         """Landing time of an object that was taken, microseconds UTC."""
         key = pa.array([uri_key(source, uri)], pa.int32())

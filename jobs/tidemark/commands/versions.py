@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from tidemark.commands.returned_streams import returned_streams
 from tidemark.commands.summaries import time_text
@@ -83,6 +85,11 @@ def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
     for record in records:
         found.setdefault(record.run_first, []).append(record)
     return list(found.values())
+
+
+def by_plan(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
+    """Recorded batches of whole runs, plan by plan: a run whose rest was abandoned is ended under a later plan."""
+    return [list(part) for run in by_run(records) for _, part in groupby(run, key=attrgetter("plan"))]
 
 
 def blank(record: BatchRecord, spec: Mapping[str, str], plan: str) -> BatchRecord:

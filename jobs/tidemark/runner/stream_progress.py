@@ -86,6 +86,11 @@ class Ending:
     brought: frozenset[Key]
     rows_since: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def first(self) -> bool:
+        """True if no run was before this one; batches of the lowest numbers may have been abandoned."""
+        return not self.combined_before
+
 
 @dataclass(frozen=True)
 class StreamProgress:
@@ -110,8 +115,7 @@ class StreamProgress:
         """By stream, inputs first: the state that a run leaves, and what is due if the stream is published. Write
         each before asking for the next, since session windows are looked up in the tables."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
-        first = ending.record.run_first == 1
-        before = opening_states(self.steps, recorded, ending.combined_before, first, ending.rows_since)
+        before = opening_states(self.steps, recorded, ending.combined_before, ending.first, ending.rows_since)
         ended = ending.record.streams.items()
         before |= {name: replace(before[name], begins=end.state.begins) for name, end in ended if name in before}
         last_rows = {name: _last_row(name, ending.after) for name in self.spec.sources}
@@ -156,7 +160,7 @@ class StreamProgress:
             ending.record.run_first,
             ending.record.run_last,
             starts=latest(self.spec.start, after[step.name].begins),
-            added=ending.record.run_first > 1 and step.name not in ending.recorded,
+            added=not ending.first and step.name not in ending.recorded,
             kept=any(_keeps(source) for source in below),
             brought=any(source in step.sources for source, _ in ending.brought),
             ending=any(source.lifetimes.edges for source in below),

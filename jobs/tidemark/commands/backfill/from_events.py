@@ -163,8 +163,8 @@ class Backfill:
         ledger = SliceLedger(folder / SLICE, self.live)
         excluded = {name: tuple(objects) for name, objects in self.excluded.items()}
         again = EventsRerun(self.context, self.spec, self.live, ledger, self.reads, excluded, checked=False)
-        if first > 1:
-            self._begin(ledger, first)
+        if before := self.live.before(first):
+            self._begin(ledger, first, before)
         last = self._execute(again, ledger, first)
         self.context.checkpoint("sliced")
         target = Ledger(self.live.root, number)
@@ -185,11 +185,9 @@ class Backfill:
         self.context.checkpoint("merged")
         return merged
 
-    def _begin(self, ledger: SliceLedger, first: int) -> None:
-        """Set the state before the slice's first run: the state after the run before it, as far as it still holds."""
-        before = self.live.before(first)
-        if before is None:
-            raise ValueError(f"no batch is before {first}")
+    def _begin(self, ledger: SliceLedger, first: int, before: BatchRecord) -> None:
+        """Set the state before the slice's first run: the state that batch `before` left, as far as it still
+        holds."""
         configuration = content_of(before.configuration, self.spec, self.live.root)
         unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)

@@ -14,7 +14,7 @@ from functools import cached_property
 from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.rerun import LandingRerun
 from tidemark.commands.exclude import Taken
-from tidemark.commands.versions import built_summary, by_run, compared_spec, fates_of, recorded_difference
+from tidemark.commands.versions import built_summary, by_plan, compared_spec, fates_of, recorded_difference
 from tidemark.config import PipelineSpec
 from tidemark.config.models.pipeline import relevant
 from tidemark.context import RunContext
@@ -138,7 +138,7 @@ class Rereading:
         records = self.live.batches(self.first, self.through)
         wrong = {name: frozenset(map(stored_uri, objects)) for name, objects in self.excluded.items()}
         again = LandingRerun(self.context, self.spec, self.live, target, wrong)
-        made = again.make(by_run(records), late=True) if records else []
+        made = again.make(by_plan(records), late=True) if records else []
         contrast = Contrast(self.context.engine.spark, self.live.folder, target.folder, self.first, self.begin)
         difference = contrast.find(self.spec) if records else nothing_differs()
         difference["fates"] = {"before": fates_of(records), "after": fates_of(made)}

@@ -17,6 +17,7 @@ from tidemark.core.batch_result import LISTED, BatchRecord
 from tidemark.errors import UsageError
 from tidemark.landing.discover import known_objects
 from tidemark.landing.source_log import log_of
+from tidemark.ledger.abandoned import skip
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed, new_token
 from tidemark.ledger.tail import PLANNED
@@ -43,7 +44,7 @@ class LandingRerun:
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def make(self, runs: Sequence[Sequence[BatchRecord]], *, late: bool) -> list[BatchRecord]:
-        """Execute recorded runs, each on its objects that the target has not taken yet.
+        """Execute recorded runs, or the plans that they had, each on its objects that the target has not taken yet.
 
         With `late` also on objects that landed in time for the run but that no run took. Raises UsageError if an
         object that a run took is no longer in landing.
@@ -98,7 +99,7 @@ class LandingRerun:
         for run in runs:
             batches = tuple(Batch(record.batch_id, self._taken(record)) for record in run)
             yield PastRun(run[0].as_of, batches, frozenset(name for name, each in combined.items() if each.closed))
-            combined = run[-1].combined
+            combined = run[-1].combined or combined
 
     def _taken(self, record: BatchRecord) -> tuple[LandedObject, ...]:
         return tuple(item for item in self.base.objects_of(record) if item.source in self.spec.sources)
@@ -145,6 +146,7 @@ class LandingRerun:
         ]
         plan = RunPlan(records[0].run_id, records[0].as_of, tuple(batches), records[0].closing)
         taken = {(item.source, item.uri) for batch in batches for item in batch.objects}
+        skip(self.target, self.base, run[0].batch_id)
         self.target.plan(plan, records, self._noticed(run[0], taken))
         self.context.checkpoint("planned")
         return records

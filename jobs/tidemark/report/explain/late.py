@@ -145,7 +145,7 @@ def _of_step(step: WindowStep, row: EventRow, recorded: RunLookup) -> Iterator[i
     mine = recorded.batch(row.batch_id)
     if mine is None:
         return
-    before = recorded.batch(mine.run_first - 1)
+    before = recorded.before(mine.run_first)
     if before is not None and step.stream in before.streams and not step.data_driven:
         yield before.streams[step.stream].state.passed
     after = recorded.batch(mine.run_last)

@@ -33,6 +33,10 @@ class RunLookup(Protocol):
         """Return a recorded batch, or None."""
         ...
 
+    def before(self, first: int) -> BatchRecord | None:
+        """Return the last batch before a run whose first batch is `first`, without abandoned ones; or None."""
+        ...
+
     def landed(self, source: str, uri: str) -> int | None:
         """Return the landing time of an object that was taken; None if it is not recorded."""
         ...
@@ -152,7 +156,7 @@ class Past:
         if not self._starts_late() or self.facts.history.apart:
             return None
         first = self.recorded.batch(self.states[0][0])
-        before = first and self.recorded.batch(first.run_first - 1)
+        before = first and self.recorded.before(first.run_first)
         combined = before.combined.get(self.facts.name) if before else None
         if before is None or combined is None or combined.watermark is None:
             return None
