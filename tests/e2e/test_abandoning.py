@@ -15,7 +15,7 @@ from tidemark.commands import recover
 from tidemark.commands.abandon import stuck
 from tidemark.commands.maintain import maintain
 from tidemark.context import RunContext
-from tidemark.errors import Held, TidemarkError, UsageError
+from tidemark.errors import Blocked, Held, TidemarkError, UsageError
 from tidemark.spark.judge.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -184,6 +184,25 @@ def test_maintenance_while_a_run_is_pending_takes_nothing_that_its_abandonment_n
     runs = [Run(at(12), (first,)), Run(at(32), (again,))]
     assert verdicts(product.events("s")) == expected(judge(source, runs))
     hold_replay(product)
+
+
+def test_what_an_abandoned_run_had_committed_is_checked_with_the_run_that_publishes_it(product):
+    """Its first batch has rows that cannot be read, and quality is judged at the end of a run only."""
+    product.settings = STREAMS | {"quality": {"on_failure": "block", "max_quarantined": "20%"}}
+    product.write()
+    good, bad = obj("c", 22), obj("b", 21)
+    bad = replace(bad, rows=tuple(replace(row, broken=True) for row in bad.rows))
+    product.land(
+        "s", [bad, replace(good, rows=tuple(replace(row, partition="p0", broken=False) for row in good.rows))]
+    )
+    crashed(product, "committed")
+    product.pipeline().abandon("stuck", REASON)
+    published = len(product.table("streams/good"))
+    with pytest.raises(Blocked, match=r"quarantined_share is 0\.5"):
+        product.run(at(30), run_id="later")
+    assert len(product.table("streams/good")) == published
+    product.pipeline().release("later", "as it is")
+    assert len(product.table("streams/good")) > published
 
 
 def test_versions_are_promoted_back_and_forth_past_an_abandoned_run(product):

@@ -70,6 +70,7 @@ _OPENED_AT_ONCE = 4
 class Accounted(NamedTuple):
     """A batch of a run with the accounts of its rows."""
 
+    batch_id: int
     run_id: str
     accounts: tuple[Account, ...]
 
@@ -266,7 +267,7 @@ class Ledger:
         """Accounts of the recorded batches first..last, in order; abandoned ones are left out."""
         rows = self.stores["batches"].read(first, last, ["batch_id", "run_id", "status", "counts", "further_reasons"])
         ordered = sorted((row for row in rows if row["status"] != ABANDONED), key=itemgetter("batch_id"))
-        return [Accounted(row["run_id"], accounts_of(row)) for row in ordered]
+        return [Accounted(row["batch_id"], row["run_id"], accounts_of(row)) for row in ordered]
 
     def first_since(self, as_of: int) -> int:
         """The first committed batch of a run at or after `as_of`; if there is none, the one after the last. Searches

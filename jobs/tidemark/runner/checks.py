@@ -80,13 +80,15 @@ class Audit:
         before they have an effect."""
         if known := self.ledger.checks(record.batch_id):
             return known
-        earlier = self.ledger.accounts(record.run_first - HISTORY, record.batch_id - 1)
-        accounts = [account for each in earlier if each.run_id == record.run_id for account in each.accounts]
+        first = record.run_first  # it may be of a run whose rest was abandoned: this one publishes its rows
+        recorded = self.ledger.accounts(first - HISTORY, record.batch_id - 1)
+        accounts = [account for each in recorded if each.batch_id >= first for account in each.accounts]
         accounts += record.accounts
+        earlier = [each for each in recorded if each.batch_id < first]
         if not sum(account.rows for account in accounts):
             return ()
         judging = self._judge()
-        lines = self._lines(record, ending, accounts, _by_run(earlier, record.run_id))
+        lines = self._lines(record, ending, accounts, _by_run(earlier))
         checks = [check for name, found in lines.items() for check in judging.lines(shipped(name), found)]
         checks += self._of_rows(judging, record, ending, tables)
         checks = [replace(check, message=hidden(check.message)) for check in checks]
@@ -252,9 +254,9 @@ def failure_text(check: Check) -> str:
     return f"{check.table}: {check.expectation}{seen}{rows}"
 
 
-def _by_run(records: Sequence[Accounted], but: str) -> list[list[Account]]:
+def _by_run(records: Sequence[Accounted]) -> list[list[Account]]:
     runs = groupby(records, lambda record: record.run_id)
-    return [[account for record in of_run for account in record.accounts] for name, of_run in runs if name != but]
+    return [[account for record in of_run for account in record.accounts] for _, of_run in runs]
 
 
 def _import() -> None:
