@@ -82,3 +82,24 @@ def test_it_sees_a_warehouse_that_was_made_anew(product):
     after = causes_of_run(Pages.open(kept.spec).reader, run_id)
     assert after.causes
     assert after != before
+
+
+def test_it_sees_tables_that_another_process_has_repaired(product):
+    product.land("s", [obj("c", 13)])
+    product.run(at(14))
+    kept = product.pipeline()
+    row = next(row for row in product.events("s") if row["_disposition"] == "adjusted")
+    story = kept.explain("s", row["_partition"], row["_offset"])
+    assert kept.status()["damaged"] == []
+    for table in ("watermarks", "objects"):
+        (product.folder_of(table) / "_delta_log" / f"{1:020}.json").unlink()
+    assert {each["table"] for each in product.pipeline().repair()["repaired"]} == {"watermarks", "objects"}
+    assert kept.status()["damaged"] == []
+    assert kept.explain("s", row["_partition"], row["_offset"]) == story
+    product.land("s", [obj("d", 15)])
+    assert product.run(at(16))["objects"] == 1
+    assert kept.status()["runs"] == product.pipeline().status()["runs"]
+    assert kept.replay(all_batches=True)["identical"]
+    product.land("s", [obj("e", 17)])
+    assert kept.run(at(18))["objects"] == 1
+    assert kept.verify()["sound"]

@@ -13,11 +13,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder
-from samples import KEYED, at, fork, obj
+from samples import KEYED, Crash, at, fork, obj
 
 from oracle import SECOND, Run
 from product import Product
 from tidemark.cli import invoke
+from tidemark.commands.repair.damage import DamagedTables
 from tidemark.errors import TidemarkError
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -144,6 +145,33 @@ def test_files_that_say_a_wrong_number_of_nulls_are_written_again(tmp_path, spar
     verdict = product.pipeline().replay(all_batches=True)
     assert verdict["identical"]
     assert {each["digest_version"] for each in verdict["batches"]} == {2}
+
+
+def test_a_repair_that_dies_when_it_has_taken_files_out_is_done_by_the_next_one(product, live, said, monkeypatch):
+    """Its tables lack rows and look sound: until their rows are back no run goes on from them."""
+    tables = ("events/a", "objects", "watermarks", "streams/good", "dead_letters/per_4s")
+    for table in tables:
+        garble(files(product, table)[-1])
+    repairing, records = product.pipeline(), DamagedTables.records
+    for fatal in ("events/a", "streams/good"):
+
+        def dying(self: DamagedTables, table: str, damage: Any, fatal: str = fatal) -> Any:
+            if table == fatal:
+                raise Crash(table)
+            return records(self, table, damage)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(DamagedTables, "records", dying)
+            with pytest.raises(Crash):
+                repairing.repair()
+        for pipeline in (repairing, product.pipeline()):
+            with pytest.raises(TidemarkError, match="a repair took damaged files out of it"):
+                pipeline.run(at(40))
+    assert {"streams/good"} <= {each["table"] for each in product.pipeline().status()["damaged"]}
+    assert {each["table"] for each in said(product)["repaired"]} >= {"streams/good"}
+    hold_as_before(product, live, (*TABLES, "objects", "watermarks"))
+    assert said(product)["damaged"] == {}
+    assert product.pipeline().verify()["sound"]
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ import lost
 import stored
 from damages import DAMAGES, emptied, ending_with_rows, entries, removed, restored
 from tidemark.cli import invoke
+from tidemark.commands.backfill import build
 from tidemark.pipeline import Pipeline
 from tidemark.runner import planner
 from tidemark.spark.session import session
@@ -36,7 +37,8 @@ def no_jvm(monkeypatch) -> None:
         raise AssertionError("a JVM was started")
 
     monkeypatch.setattr(session, "open_session", refused)
-    monkeypatch.setattr(planner, "analyse", lambda _: None)  # of a configuration that another engine judged
+    for module in (planner, build):  # of a configuration that another engine judged
+        monkeypatch.setattr(module, "analyse", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="module")

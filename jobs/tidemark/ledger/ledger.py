@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.core.batch import LandedObject, ObjectState, RunPlan
-from tidemark.core.batch_result import Account, BatchRecord, Finding, LastWrite, TableDigest
+from tidemark.core.batch_result import BatchRecord, Finding, LastWrite, TableDigest
 from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.core.watermarks import PartitionState
 from tidemark.errors import TidemarkError
@@ -51,6 +51,7 @@ from tidemark.ledger.tail import (
     BLOCKED,
     COMMITTED,
     PLANNED,
+    Accounted,
     RunRange,
     Tail,
     kept,
@@ -67,14 +68,6 @@ _OPENED_AT_ONCE = 4
 """Number of tables opened at a time: more would wait for cores, or for connections to the storage."""
 
 
-class Accounted(NamedTuple):
-    """A batch of a run with the accounts of its rows."""
-
-    batch_id: int
-    run_id: str
-    accounts: tuple[Account, ...]
-
-
 class Ledger:
     """Reads and writes the small tables of `<root>/v<version>`; without a version, of the live one.
 
@@ -88,6 +81,7 @@ class Ledger:
         self.version = version or versions.live(root) or versions.FIRST
         self.folder = root / f"v{self.version}"
         self.stores = {name: Store(self.folder / name, schema) for name, schema in TABLES.items()}
+        self.damaged = root / "damaged" / f"v{self.version}"  # files that repairs took out
         self._others: dict[str, Store] = {}
         self._committed: BatchRecord | None = None
 

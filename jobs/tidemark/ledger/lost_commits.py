@@ -1,4 +1,5 @@
-"""Finds tables whose log has lost commits: after a power loss, or because one table was restored from a copy.
+"""Finds tables whose log has lost commits: after a power loss, or because one table was restored from a copy; and
+those that a repair has opened and not finished.
 
 A log records the last batch of every writer. With each committed batch the ledger records the last batch that brought
 rows to a table, for every table and writer. A log that ends before that has lost commits. If a small table's log
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
 from tidemark.errors import TidemarkError, first_line
 from tidemark.ledger import versions
+from tidemark.ledger.tables import unfinished
 from tidemark.ledger.tables.schemas import batch_column
 from tidemark.ledger.tables.store import Store
 from tidemark.ledger.tail import ABANDONED
@@ -49,8 +51,11 @@ class Loss:
     known: int
     recorded: int
     why: str = ""
+    unfinished: bool = False
 
     def __str__(self) -> str:
+        if self.unfinished:
+            return "a repair took damaged files out of it and ended before their rows were back"
         if self.why:
             return f"its log cannot be read: {self.why}"
         ends = f"ends at batch {self.known}" if self.known else "knows no batch"
@@ -92,6 +97,7 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
     asked = tuple(each for each in asked if tables is None or each.table in tables)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))
+    found += _unfinished(ledger, newest, tables)
     return {loss.table: loss for loss in sorted(filter(None, found), key=lambda each: -each.known)}
 
 
@@ -151,6 +157,14 @@ def _loss(store: Store, each: LastWrite) -> Loss | None:
         return Loss(each.table, each.writer, known, each.batch_id)
     except (TidemarkError, *UNREADABLE) as error:
         return Loss(each.table, each.writer, 0, each.batch_id, first_line(error.__cause__ or error))
+
+
+def _unfinished(ledger: Ledger, newest: int, tables: Collection[str] | None) -> Iterator[Loss]:
+    """Losses of the tables that a repair has opened and not finished; `newest` is the newest batch."""
+    for table, batches in unfinished.tables(ledger.damaged).items():
+        first, last = batches or (1, newest)
+        if tables is None or table in tables:
+            yield Loss(table, "", first - 1, last, unfinished=True)
 
 
 def _has_rows(store: Store, each: LastWrite) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tidemark.core.batch_result import BatchRecord
+from tidemark.core.batch_result import Account, BatchRecord
 from tidemark.core.watermarks import Combined
 
 PLANNED = "planned"
@@ -46,6 +47,14 @@ class Tail:
     configuration: str | None = None
     fingerprint: str | None = None
     unended: int | None = None
+
+
+class Accounted(NamedTuple):
+    """A batch of a run with the accounts of its rows."""
+
+    batch_id: int
+    run_id: str
+    accounts: tuple[Account, ...]
 
 
 def kept(records: Iterable[BatchRecord]) -> list[BatchRecord]:

@@ -16,8 +16,8 @@ from tidemark.core.batch_result import Account, BatchRecord, Outcome
 from tidemark.core.quality import RELEASED, Check, Severity
 from tidemark.errors import Blocked, UsageError
 from tidemark.ledger.data_docs import keep_page
-from tidemark.ledger.ledger import Accounted, Ledger
-from tidemark.ledger.tail import BLOCKED
+from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import BLOCKED, Accounted
 from tidemark.quality import docs, metrics
 from tidemark.quality.metrics import Line, limits_of
 from tidemark.quality.run_facts import Gathered

@@ -11,7 +11,7 @@ from tidemark.context import RunContext
 from tidemark.core.batch_result import BatchRecord
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import losses
-from tidemark.ledger.tables import integrity
+from tidemark.ledger.tables import integrity, unfinished
 from tidemark.ledger.tables.integrity import Corruption
 from tidemark.records.status import TableDamage
 from tidemark.records.versions import RebuiltRows
@@ -65,6 +65,8 @@ class DamagedTables:
             integrity.put_aside(location, self.aside(table))
             damage = Corruption(log=damage.log or "a pending run had rows in it")
         else:
+            if damage.files:
+                unfinished.add(self.live.damaged, table, damage.batches)
             integrity.take_out(location, damage, self.aside(table))
         self.live.store(table).close()
         return damage
@@ -92,7 +94,7 @@ class DamagedTables:
 
     def aside(self, table: str) -> Location:
         """The folder in which unreadable files of a table are kept."""
-        return self.live.root / "damaged" / f"v{self.live.version}" / table
+        return self.live.damaged / table
 
     def add(self, table: str, batch_id: int, rows: int, source: str) -> None:
         """Record that rows of a batch were rebuilt from `source`."""

@@ -23,7 +23,7 @@ from tidemark.core.batch_result import BatchRecord, versions_of
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.errors import UsageError
 from tidemark.ledger.lost_commits import losses, must_know
-from tidemark.ledger.tables import integrity
+from tidemark.ledger.tables import integrity, unfinished
 from tidemark.ledger.tables.integrity import Corruption
 from tidemark.ledger.tail import PLANNED
 from tidemark.records.versions import RepairRecord, RewrittenTable
@@ -65,6 +65,7 @@ class TableRepair:
         self._state(damaged)
         self._published({name: damage for name, damage in damaged.items() if name.partition("/")[0] in OUTPUTS})
         rewritten = self._rewritten(damaged.keys() - self.tables.rebuilt.keys())
+        unfinished.end(self.live.damaged)
         return {
             "repaired": [{"table": name, **rows} for name, rows in self.tables.rebuilt.items()],
             "rewritten": rewritten,

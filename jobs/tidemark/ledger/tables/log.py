@@ -1,5 +1,5 @@
-"""The log of a small table. Two looks at its folder show if it has gone on; listing the folder takes longer than most
-reads of a run."""
+"""The log of a small table. Three looks at its folder show if it has gone on or was made anew; listing the folder
+takes longer than most reads of a run."""
 
 from __future__ import annotations
 
@@ -9,42 +9,56 @@ from deltalake import DeltaTable
 
 from tidemark.storage import LOG, Location, delta_table
 
+_Identity = tuple[int, ...]
+
 
 class Log:
     """The log of the table in a folder.
 
     Commits are numbered without a gap, and one is removed only when a checkpoint of a later one has been written. So
-    a version is the newest if there is no commit of the next number, and no checkpoint since it was looked up.
+    a version is the newest if there is no commit of the next number, and no checkpoint since it was looked up. A
+    table that was made anew, as `repair` does, has another commit of the version that was known, or none.
     """
 
     def __init__(self, table: Location) -> None:
         self._table = table
         self._folder = table / LOG if isinstance(table, Path) else None
-        self._seen: tuple[int, ...] | None = None
+        self._seen: _Identity | None = None
+        self._known: tuple[int, _Identity | None] = (0, None)
 
     def open(self) -> DeltaTable:
         """The newest version of the table; TableNotFoundError when there is none."""
-        seen = self._checkpoint()
+        seen = self._identity("_last_checkpoint")
         opened = delta_table(self._table)
         self._seen = seen
+        self._know(opened.version())
         return opened
 
-    def refresh(self, table: DeltaTable) -> None:
-        """Bring the table to its newest version."""
-        seen = self._checkpoint()
-        if seen is None or seen != self._seen or self._has(table.version() + 1):
+    def refresh(self, table: DeltaTable) -> bool:
+        """Bring the table to its newest version. False if its log is another one: it must be opened again."""
+        version, commit = self._known
+        if self._of_commit(version) != commit:
+            return False
+        seen = self._identity("_last_checkpoint")
+        if seen is None or seen != self._seen or self._of_commit(table.version() + 1):
             table.update_incremental()
             self._seen = seen
+        if table.version() != version:
+            self._know(table.version())
+        return True
 
-    def _checkpoint(self) -> tuple[int, ...] | None:
-        """Identity of the last checkpoint; empty before the first. None if looking costs as much as listing."""
+    def _know(self, version: int) -> None:
+        self._known = version, self._of_commit(version)
+
+    def _of_commit(self, version: int) -> _Identity | None:
+        return self._identity(f"{version:020}.json")
+
+    def _identity(self, name: str) -> _Identity | None:
+        """Identity of a file of the log; empty if it is not there. None if looking costs as much as listing."""
         if self._folder is None:
             return None
         try:
-            found = (self._folder / "_last_checkpoint").stat()
+            found = (self._folder / name).stat()
         except FileNotFoundError:
             return ()
         return found.st_ino, found.st_mtime_ns, found.st_size
-
-    def _has(self, version: int) -> bool:
-        return self._folder is not None and (self._folder / f"{version:020}.json").exists()

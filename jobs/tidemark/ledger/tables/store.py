@@ -49,18 +49,19 @@ class Store:
 
     def open(self) -> DeltaTable | None:
         """The newest state of the table; None if nothing was ever written."""
-        if self._opened is not None:
-            self._log.refresh(self._opened)
-            return self._opened
+        if (opened := self._opened) is not None:
+            if self._log.refresh(opened):
+                return opened
+            self.close()
         if not reachable(self.path):
             return None
         try:
-            self._opened = self._log.open()
+            self._opened = opened = self._log.open()
         except TableNotFoundError:
             return None
         except (DeltaError, *UNREADABLE) as error:
             raise unreadable_log(self.path, error) from error
-        return self._opened
+        return opened
 
     def files(self) -> list[DataFile]:
         """The live files, oldest batches first."""
@@ -225,10 +226,8 @@ class Store:
         a day later.
         """
         table = self.open()
-        if table is None:
-            return False
-        target = size_due([file.size for file in live_files(table, self.path)], more_than)
-        if target is None:
+        target = None if table is None else size_due([file.size for file in live_files(table, self.path)], more_than)
+        if table is None or target is None:
             return False
         try:
             table.optimize.compact(target_size=target, writer_properties=self._writer)
