@@ -12,9 +12,12 @@ from tidemark.core.batch import ObjectState, loaded_uri, stored_uri
 from tidemark.core.batch_result import Diagnostic
 from tidemark.landing.discover import discover, known_objects
 from tidemark.landing.listing import LandingLocation
+from tidemark.ledger import maintenance
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.plans import Noticed
 from tidemark.ledger.tables import files, store
+from tidemark.ledger.tables.clone import clone
+from tidemark.ledger.tables.commits import FORGOTTEN
 
 MINUTE = 60 * SECOND
 AGE = 10 * MINUTE
@@ -84,6 +87,22 @@ def test_an_object_is_taken_once_per_source_and_uri(runs):
     assert uris(runs.run(NOON + 1)) == ["b"]
     assert uris(runs.run(NOON + 2)) == []
     assert uris(runs.look(NOON + 2, source="other", previous=None)) == ["a", "b"]
+
+
+def test_what_retention_has_forgotten_is_not_taken_again_when_older_objects_may_come(runs):
+    for number in range(4):
+        land(runs.landing, str(number), at=NOON + number * MINUTE)
+        runs.run(NOON + number * MINUTE, age=MINUTE)
+    maintenance.retain(runs.ledger, 4, NOON + 2 * MINUTE)
+    assert set(known_objects(runs.ledger, "readings", ["0", "1", "2", "3"])) == {"2", "3"}
+    land(runs.landing, "between", at=NOON + 2 * MINUTE)
+    clone(runs.ledger.folder / "objects", runs.ledger.root / "v2" / "objects", 2)
+    assert Ledger(runs.ledger.root, 2).stores["objects"].number(FORGOTTEN) == NOON + 2 * MINUTE
+    found = runs.run(NOON + 4 * MINUTE)
+    assert (uris(found), kinds(found)) == (["between"], {Diagnostic.TOO_OLD: 2, Diagnostic.LISTED_LATE: 1})
+    assert kinds(runs.run(NOON + 5 * MINUTE)) == {}
+    new = runs.look(NOON + 5 * MINUTE, source="added", previous=None)
+    assert uris(new) == ["0", "1", "2", "between", "3"]
 
 
 @pytest.mark.parametrize(("age", "taken"), [(4, False), (5, True), (6, True)])

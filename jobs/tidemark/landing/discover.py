@@ -20,11 +20,12 @@ from tidemark.core.times import MAX_TIME
 from tidemark.landing.listing import Listed
 from tidemark.landing.source_log import SourceLog
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.commits import FORGOTTEN
 from tidemark.ledger.tables.rows import Row, uri_key
 
 _MESSAGES = {
     Diagnostic.LISTED_LATE: "listed only after an earlier run's as_of had passed; if usual, raise `settle`",
-    Diagnostic.TOO_OLD: "older than `max_object_age`, not taken",
+    Diagnostic.TOO_OLD: "older than `max_object_age`, or than what `retention.ledger` has kept, not taken",
     Diagnostic.LANDED_AFTER_CLOSE: "landed after the source was closed, not taken",
     Diagnostic.OBJECT_CHANGED: "changed after being taken, the change is not read",
 }
@@ -73,9 +74,11 @@ def discover(
 
     `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects of a planned
     run count as taken. `now` is the clock's time, microseconds UTC. Writes nothing. A quarantined object that has
-    changed and a vanished one that is back are new again. A closed source has no new objects.
+    changed and a vanished one that is back are new again. A closed source has no new objects. Objects that landed
+    before a time up to which retention has forgotten objects are too old, even if `max_object_age` is larger now.
     """
-    horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age)
+    forgotten = ledger.stores["objects"].number(FORGOTTEN)
+    horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age, forgotten)
     waiting = {item.uri for item in pending if item.source == source}
     ahead: list[Listed] = []
     left_out: dict[str, str] = {}
@@ -159,6 +162,7 @@ class _Horizon:
     previous: int | None
     settle: int
     max_age: int | None
+    forgotten: int = 0
 
     def shows(self, item: Listed) -> bool:
         """True if an object is to be looked up: it is at least `settle` old, and it is young enough or became too old
@@ -170,6 +174,8 @@ class _Horizon:
         return item.modified >= self.previous - self.max_age or item.arrived > self.previous
 
     def too_old(self, item: Listed) -> bool:
+        if self.previous is not None and item.modified < self.forgotten:  # nobody knows if a run has taken it
+            return True
         return self.max_age is not None and self.as_of - item.modified > self.max_age
 
     def late(self, item: Listed) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 
+from deltalake import CommitProperties
+
 from tidemark.ledger.full_states import full_states_before
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables.commits import FORGOTTEN, commit_properties
 from tidemark.ledger.tables.store import Store
 
 MANY_FILES = 16
@@ -40,7 +43,8 @@ def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
     _drop(ledger.stores["diagnostics"], first)
     _drop(ledger.stores["watermarks"], full_states_before(first))
     if modified is not None:
-        _drop(ledger.stores["objects"], first, f" AND arrow_cast(modified, 'Int64') < {modified}")
+        also = f" AND arrow_cast(modified, 'Int64') < {modified}"
+        _drop(ledger.stores["objects"], first, also, commit_properties(FORGOTTEN, modified))
 
 
 def _forget_plans(ledger: Ledger) -> None:
@@ -49,8 +53,8 @@ def _forget_plans(ledger: Ledger) -> None:
         _drop(plans, ledger.last().committed_through + 1 - KEPT_PLANS)
 
 
-def _drop(store: Store, first: int, also: str = "") -> None:
+def _drop(store: Store, first: int, also: str = "", commit: CommitProperties | None = None) -> None:
     """Delete rows of batches before `first`, if their whole file has no later ones."""
     old = [file.last for file in store.files() if file.last is not None and file.last < first]
     if old:
-        store.delete(f"batch_id <= {max(old)}{also}")
+        store.delete(f"batch_id <= {max(old)}{also}", commit)

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from tidemark.errors import TidemarkError
+from tidemark.ledger.tables.commits import FORGOTTEN
 from tidemark.storage import LOG, Location, delta_table, make, read_bytes, write_bytes
 from tidemark.storage.folders import files_below, share
 
@@ -61,9 +62,8 @@ def clone(source: Location, target: Location, through: int | None = None) -> Non
     numbers that writers have recorded are cut to that batch: later ones may be written anew."""
     state = _state(source)
     if through is not None:
-        state.written = {
-            name: {**each, "version": min(each["version"], through)} for name, each in state.written.items()
-        }
+        batches = {name: each for name, each in state.written.items() if name != FORGOTTEN}
+        state.written |= {name: {**each, "version": min(each["version"], through)} for name, each in batches.items()}
     share(source, target, [unquote(path) for path in state.added])
     make(target / LOG)
     write_bytes(target / LOG / f"{0:020d}.json", _commit(state).encode())

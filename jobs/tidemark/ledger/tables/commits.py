@@ -8,6 +8,9 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 
 from tidemark.ledger.tables.schemas import ALL_DIFFERENT, GROUP_ROWS, bounded
 
+FORGOTTEN = "forgotten"
+"""Writer under which the log of `objects` has the time (microseconds UTC) before which objects were forgotten."""
+
 
 def writer_properties(table: str) -> WriterProperties:
     """Settings for writing files. Row groups have bounds only for columns by which rows are looked up: others would

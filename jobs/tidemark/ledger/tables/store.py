@@ -202,11 +202,11 @@ class Store:
         self._write(table, changed, commit, _EVERYTHING)
         return changed
 
-    def delete(self, predicate: str) -> None:
+    def delete(self, predicate: str, commit: CommitProperties | None = None) -> None:
         """Delete the rows that `predicate` (SQL) selects."""
         table = self.open()
         if table is not None:
-            self._guarded(lambda: table.delete(predicate, writer_properties=self._writer))
+            self._guarded(lambda: table.delete(predicate, self._writer, commit_properties=commit))
 
     def withdraw(self, first: int, last: int, writer: str, others: Sequence[str]) -> None:
         """Delete the rows of batches first..last in a commit that records that `writer` has done so.
