@@ -207,3 +207,32 @@ def test_what_changed_between_versions_follows_their_backfills(product):
     assert changed(live, "hours", Emitted(9, through)) == [EVERYTHING]
     versions.forget(live.root, [2])
     assert changed(live, "hours", Emitted(1, through)) == [EVERYTHING]
+
+
+def test_outputs_that_a_backfill_changed_outside_of_its_range_are_emitted_again(product):
+    """Windows that end in the range begin before it; a backfill from landing changes outputs of any time."""
+    land(product, BEGIN + 6 * HOUR)
+    product.run(BEGIN + 6 * HOUR)
+    through = product.pipeline().ledger.last().committed_through
+    assert promote(product, ("hours",), BEGIN + 5 * HOUR, BEGIN + 6 * HOUR) == 2
+    live = product.pipeline().ledger
+    times = pa.array([BEGIN + 3 * HOUR, BEGIN + 7 * HOUR], pa.timestamp("us", "UTC"))
+    write_deltalake(str(live.folder / "difference/streams/hours"), pa.table({"_window_start": times}))
+    assert changed(live, "hours", Emitted(1, through)) == [(BEGIN + 3 * HOUR, BEGIN + 7 * HOUR + 1)]
+
+
+def test_a_warehouse_that_was_made_anew_is_emitted_from_its_begin(product):
+    land(product, BEGIN + 3 * HOUR)
+    product.run(BEGIN + 3 * HOUR)
+    runs, emitted = of_runs(product), of_hours(product)
+    assert runs is not None
+    assert emitted is not None
+    shutil.rmtree(product.folder / "warehouse")
+    product.run(BEGIN + 3 * HOUR)
+    again, said = of_hours(product, Emitted.of(emitted.after.record)), of_runs(product, Emitted.of(runs.after.record))
+    assert again is not None
+    assert again.keys == emitted.keys
+    assert said is not None
+    assert (said.extra["rows"], said.extra["promoted"]) == (2, False)
+    before = {name: value for name, value in again.after.record.items() if name != "warehouse"}
+    assert of_hours(product, Emitted.of(before)) is None, "a record of before this was kept"

@@ -6,11 +6,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemark.commands.backfill.examples import DIFFERENCE
 from tidemark.core.completeness.emitted import Emitted, Range
 from tidemark.core.times import MAX_TIME, MIN_TIME
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.versions import Made, Version
+from tidemark.storage import Location, dataset_of, is_table
 
 EVERYTHING = (MIN_TIME, MAX_TIME)
 
@@ -26,10 +31,23 @@ def changed(ledger: Ledger, stream: str, emitted: Emitted) -> list[Range]:
     found: list[Range] = []
     for version, made in way:
         if stream in json.loads(made.difference)["streams"]:
-            found.append((made.from_, MAX_TIME if made.to is None else made.to))
+            found.append(_differing(ledger.root / f"v{version}" / DIFFERENCE / "streams" / stream, made))
         if emitted.batch > made.through and made.fingerprint != _fingerprint(ledger, made):
             found.append((_reached(ledger, version, stream, made.through), MAX_TIME))
     return found
+
+
+def _differing(outputs: Location, made: Made) -> Range:
+    """The range of a backfill, and the times of the `outputs` that it changed: windows that end in the range begin
+    before it, and so may rows that live into it. A backfill from landing changes outputs of any time."""
+    begin, end = made.from_, MAX_TIME if made.to is None else made.to
+    if not is_table(outputs):
+        return begin, end
+    rows = dataset_of(outputs)
+    column = next(name for name in ("_window_start", "_system_timestamp") if name in rows.schema.names)
+    found = pc.min_max(rows.to_table(columns=[column])[column].cast(pa.timestamp("us", "UTC")).cast(pa.int64()))
+    first, last = found["min"].as_py(), found["max"].as_py()
+    return (begin, end) if first is None else (min(begin, first), max(end, last + 1))
 
 
 def _between(known: Mapping[int, Version], one: int, other: int) -> list[tuple[int, Made]] | None:

@@ -21,6 +21,7 @@ from tidemark.core.completeness.emitted import DuePeriods, Emitted, due
 from tidemark.core.completeness.periods import Period, Periods
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import format_time, from_datetime, within_years
+from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PublishedRun, rows_by_fate
@@ -46,28 +47,29 @@ class Signal:
 def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
     """The event for consumers of the whole pipeline: counts of all runs since the event `before` (None: all). None if
     they brought no row and wrote none, and no other version is live."""
-    end = _last(context.ledger)
+    end, warehouse = _last(context.ledger), versions.identity(context.root).table
     if end is None:
         return None
-    version = context.ledger.version
+    before, version = _of_warehouse(before, warehouse), context.ledger.version
     records = context.ledger.batches(1 if before is None else before.batch + 1, end.batch_id)
     switched = before is not None and before.version != version
     facts = _published(context, end, records)
     if not (switched or facts["rows"] or any(each["rows"] for each in facts["streams"].values())):
         return None
-    return Signal((), facts | {"version": version, "promoted": switched}, Emitted(version, end.batch_id))
+    after = Emitted(version, end.batch_id, warehouse=warehouse)
+    return Signal((), facts | {"version": version, "promoted": switched}, after)
 
 
 @explained
 def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before: Emitted | None) -> Signal | None:
     """The keys of the periods of a stream that are complete and not emitted, after the event `before` (None: there
     was none). None if no period is due."""
-    end = _last(context.ledger)
+    end, warehouse = _last(context.ledger), versions.identity(context.root).table
     if end is None or stream not in end.streams:
         return None
     state, periods = end.streams[stream].state, asked.periods
     watermark = _watermark(state, periods, end.as_of)
-    known = before or _first(context, stream, asked, state)
+    known = _of_warehouse(before, warehouse) or _first(context, stream, asked, state)
     if watermark is None or known is None:
         return None
     version = context.ledger.version
@@ -77,7 +79,13 @@ def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before
     if not found.again and not found.new:
         return None
     keys = tuple(dict.fromkeys(period.key for period in (*found.again, *found.new)))
-    return Signal(keys, _about(context, stream, periods, end, found), replace(found.after, batch=end.batch_id))
+    after = replace(found.after, batch=end.batch_id, warehouse=warehouse)
+    return Signal(keys, _about(context, stream, periods, end, found), after)
+
+
+def _of_warehouse(before: Emitted | None, warehouse: str | None) -> Emitted | None:
+    """The record before, unless it is about a warehouse that is not there any more."""
+    return before if before and before.warehouse in (None, warehouse) else None
 
 
 def _last(ledger: Ledger) -> BatchRecord | None:

@@ -21,13 +21,15 @@ Range = tuple[int, int]
 class Emitted:
     """The record after an event of an asset. It is about the outputs of `version`, whose last committed batch then
     was `batch`. Of a stream, all periods from `since` on that end by `through` are emitted, except for those in the
-    ranges `again`, which have changed since."""
+    ranges `again`, which have changed since. `warehouse` is the identity of the warehouse's table of versions: one
+    that was made anew has another (None: it was not recorded)."""
 
     version: int
     batch: int
     since: int = 0
     through: int = 0
     again: tuple[Range, ...] = ()
+    warehouse: str | None = None
 
     @classmethod
     def of(cls, record: object) -> Emitted | None:
