@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from samples import at, contents, hold_conservation, hold_replay, obj
+from samples import Crash, at, contents, hold_conservation, hold_replay, obj
 
 from oracle import SECOND, Source
 from product import Product
@@ -131,3 +131,27 @@ def test_a_run_that_died_is_finished_by_whoever_comes_next(landed):
     done = answer(landed.pipeline().context, at(10), "scheduled-10")
     assert done["repaired"] == ["scheduled-10"]
     assert foresee(landed.pipeline().context, at(10), "scheduled-10").need is ScheduledWork.VERIFY
+
+
+def test_the_run_that_ended_an_abandoned_one_answers_for_its_interval(tmp_path):
+    """What the abandoned run had committed is published by the next one. Its own name is that of no run."""
+    product = Product(tmp_path, {"s": SOURCE}, {"streams": MINUTES})
+    product.land("s", [obj("a", 7, 12), obj("b", 8, 12)])
+
+    def on_checkpoint(step: str) -> None:
+        if step == "committed":
+            raise Crash(step)
+
+    product.hooks = {"on_checkpoint": on_checkpoint}
+    with pytest.raises(Crash):
+        product.run(at(10), run_id="scheduled-10", max_files=1)
+    product.hooks = {}
+    product.pipeline().abandon("scheduled-10", "its second object is wrong")
+    for end, need in ((10, ScheduledWork.RUN), (20, ScheduledWork.RUN)):
+        assert foresee(product.pipeline().context, at(end), f"later-{end}").need is need
+    assert answer(product.pipeline().context, at(20), "scheduled-20")["run_id"] == "scheduled-20"
+    for name in ("scheduled-10", "scheduled-20", "manual"):
+        foreseen = foresee(product.pipeline().context, at(10), name)
+        assert (foreseen.need, foreseen.run_id) == (ScheduledWork.VERIFY, "scheduled-20")
+        found = answer(product.pipeline().context, at(10), name)
+        assert (found["run_id"], found["verified"]["identical"]) == ("scheduled-20", True)

@@ -98,17 +98,15 @@ def answer(context: RunContext, as_of: str | int, run_id: str) -> RunRecord:
 
 
 def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
-    """The first batch of the committed run with this id, or else of the first committed run with an as_of of at least
-    `as_of`."""
-    tail = ledger.last()
+    """The last batch of the committed run with this id, or else of the first committed run with an as_of of at least
+    `as_of`. A run whose rest was abandoned answers for nothing: the one that ended it does."""
+    last = ledger.last().committed_through
     known = ledger.run(run_id)
-    if known is not None and known.last <= tail.committed_through:
-        return ledger.batches(known.first, known.first)[0]
-    last = tail.committed_through
-    if as_of is None or not last or ledger.batches(last, last)[0].as_of < as_of:
-        return None
-    first = ledger.first_since(as_of)
-    return ledger.batches(first, first)[0]
+    batch = last + 1 if known or as_of is None else ledger.first_since(as_of)
+    while known is None and batch <= last:
+        known = next(filter(None, (ledger.run(each.run_id) for each in ledger.batches(batch, batch))), None)
+        batch += 1
+    return None if known is None or known.last > last else ledger.batches(known.last, known.last)[0]
 
 
 def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
