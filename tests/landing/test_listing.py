@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ledger_samples import NOON, SECOND, land
+from tidemark.core.times import parse_time
 from tidemark.errors import TidemarkError
 from tidemark.landing.listing import LandingLocation, list_objects
 
@@ -85,10 +86,13 @@ def test_a_name_that_is_not_utf8_is_listed_and_refused(tmp_path):
     assert "UTF-8" in place.refusal(name)
 
 
-def test_links_are_followed_only_inside_of_the_landing_folder(tmp_path):
+def test_links_are_followed_only_inside_of_the_landing_folder_and_to_what_has_no_other_name(tmp_path):
     landing, outside = tmp_path / "landing", tmp_path / "outside"
     land(landing, "real/x")
+    land(landing, ".kept/z")
     land(outside, "y")
+    (landing / "z").symlink_to(landing / ".kept" / "z")
+    (landing / "kept").symlink_to(landing / ".kept")
     (landing / "file").symlink_to(landing / "real" / "x")
     (landing / "folder").symlink_to(landing / "real")
     (landing / "away").symlink_to(outside)
@@ -98,9 +102,21 @@ def test_links_are_followed_only_inside_of_the_landing_folder(tmp_path):
     (landing / "broken").symlink_to(landing / "nowhere")
     left_out: dict[str, str] = {}
     assert {item.uri for item in list_objects(LandingLocation(str(landing)), NOON, left_out)} == {
-        "real/x", "file", "folder/x",
+        "real/x", "z", "kept/z",
     }  # fmt: skip
-    assert left_out.keys() == {"away", "away-file"}, "nothing is missed by a loop"
+    assert left_out.keys() == {"away", "away-file", "file", "folder"}, "nothing is missed by a loop"
+
+
+@pytest.mark.parametrize("age", [None, 3 * DAY])
+def test_a_dated_link_to_another_dated_folder_is_not_listed_twice(tmp_path, age):
+    land(tmp_path, "2026-01-07/x", at=NOON)
+    land(tmp_path, "archive/2026-01-06/w", at=NOON)
+    (tmp_path / "2026-01-06").symlink_to(tmp_path / "archive" / "2026-01-06")
+    (tmp_path / "2026-01-08").symlink_to(tmp_path / "2026-01-07")
+    place, left_out = LandingLocation(f"{tmp_path}/{{yyyy}}-{{MM}}-{{dd}}", None, age), dict[str, str]()
+    found = list(list_objects(place, parse_time("2026-01-08T12:00:00Z"), left_out))
+    assert {item.uri for item in found} == {"2026-01-07/x", "2026-01-06/w"}
+    assert left_out.keys() == {"2026-01-08/"}
 
 
 def test_a_landing_folder_that_is_a_link_is_followed(tmp_path):

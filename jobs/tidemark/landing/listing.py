@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -25,6 +25,7 @@ _PLACEHOLDER = re.compile(r"\{(?:yyyy|MM|dd|HH)\}")
 _FIRST = datetime(3, 1, 1, tzinfo=UTC)
 _LAST = datetime(9997, 12, 31, tzinfo=UTC)
 _AWAY = "a link that leads out of the landing folder is not followed"
+_TWICE = "a link to what is listed under its own name is not followed: its rows would be taken twice"
 
 
 class LandedAt(Protocol):
@@ -122,12 +123,16 @@ def _in_folder(location: LandingLocation, as_of: int, left_out: dict[str, str]) 
             "the landing folder does not exist", where=location.root, hint="create it or correct `landing`"
         )
     inside = Path(location.root).resolve()
-    for prefix in _folders(location, as_of, left_out):
-        if not prefix or _leads_inside(Path(location.root, prefix), inside):
-            for uri, stat in _walk(location, prefix, inside, left_out):
-                yield _listed(location, uri, stat)
-        else:
+    paths = {prefix: Path(location.root, prefix) for prefix in _folders(location, as_of, left_out)}
+    own = [inside / prefix for prefix, path in paths.items() if path.resolve() == inside / prefix]
+    for prefix, path in paths.items():
+        if prefix and not _leads_inside(path, inside):
             left_out[prefix] = _AWAY
+        elif path.resolve() != inside / prefix and _has_own_name(path, inside, own):
+            left_out[prefix] = _TWICE
+        else:
+            for uri, stat in _walk(location, prefix, inside, own, left_out):
+                yield _listed(location, uri, stat)
 
 
 def _listed(location: LandingLocation, uri: str, stat: os.stat_result) -> Listed:
@@ -156,7 +161,7 @@ def _in_store(location: LandingLocation, as_of: int, left_out: dict[str, str]) -
 
 
 def _walk(
-    location: LandingLocation, prefix: str, inside: Path, left_out: dict[str, str]
+    location: LandingLocation, prefix: str, inside: Path, own: Sequence[Path], left_out: dict[str, str]
 ) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [prefix]
     while waiting:
@@ -168,6 +173,9 @@ def _walk(
             if entry.is_symlink() and not _leads_inside(Path(entry.path), inside):
                 if not Path(entry.path).resolve().is_relative_to(inside):
                     left_out[uri] = _AWAY
+                continue
+            if entry.is_symlink() and _has_own_name(Path(entry.path), inside, own):
+                left_out[uri] = _TWICE
                 continue
             if entry.is_dir():
                 waiting.append(uri + "/")
@@ -202,6 +210,13 @@ def _leads_inside(path: Path, inside: Path) -> bool:
     """True if a path, with links followed, ends inside the landing folder and not above itself (a loop)."""
     target = path.resolve()
     return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
+
+
+def _has_own_name(link: Path, inside: Path, own: Sequence[Path]) -> bool:
+    """True if the target of a link in the landing folder is listed under its own name, below a folder of `own`."""
+    target = link.resolve()
+    known = any(target.is_relative_to(folder) for folder in own) and target.exists()
+    return known and not any(map(is_hidden, target.relative_to(inside).parts))
 
 
 def _folders(location: LandingLocation, as_of: int, left_out: dict[str, str]) -> list[str]:
