@@ -135,14 +135,14 @@ class RunContext:
         """Open the tables anew if, since they were opened, another process has made another version live, or the
         warehouse anew: a pipeline that is kept, in a notebook or behind a lock, must neither read nor write those of
         before."""
-        if "ledger" not in self.__dict__:
+        if "ledger" not in self.__dict__ or self._opened is None:
             return
         try:
             now = versions.identity(self.root)
         except TidemarkError:
             self.forget()  # the command that opens them says what is damaged
             return
-        begun = self._opened is not None and self._opened.table is None and now.live == self.ledger.version
+        begun = self._opened.table is None and now.live == self.ledger.version
         if now != self._opened and not begun:
             self.forget()
         self._opened = now

@@ -172,6 +172,15 @@ def unreadable(scene: Scene) -> None:
     scene.call("repair")
 
 
+def repair_died(scene: Scene) -> None:
+    for file in scene.place("events/readings").rglob("*.parquet"):
+        file.write_bytes(b"damaged")
+    scene.crash("repair", "opened")
+    assert "a repair took damaged files out of it" in scene.run(4)
+    assert "events/readings" in {each["table"] for each in scene.status()["damaged"]}
+    scene.call("repair")
+
+
 def without_versions(scene: Scene) -> None:
     shutil.rmtree(scene.place("versions"))
     assert "the table versions is damaged" in scene.run(4)
@@ -247,6 +256,7 @@ CASES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "quality blocks a run": (blocked, blocked_and_abandoned),
     "a table has lost its newest commits": (lost_commits,),
     "a file or log of a table cannot be read": (unreadable,),
+    "a repair has died": (repair_died,),
     "`versions` is gone or behind": (without_versions,),
     "`plans` has lost objects of a planned run": (without_plans,),
     "`quality` has lost commits, or `diagnostics` what listing found": (without_quality,),

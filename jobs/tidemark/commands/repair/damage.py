@@ -69,6 +69,7 @@ class DamagedTables:
                 unfinished.add(self.live.damaged, table, damage.batches)
             integrity.take_out(location, damage, self.aside(table))
         self.live.store(table).close()
+        self.context.checkpoint("opened")
         return damage
 
     def records(self, table: str, damage: Corruption) -> Iterator[BatchRecord]:
