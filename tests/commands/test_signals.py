@@ -219,6 +219,12 @@ def test_outputs_that_a_backfill_changed_outside_of_its_range_are_emitted_again(
     times = pa.array([BEGIN + 3 * HOUR, BEGIN + 7 * HOUR], pa.timestamp("us", "UTC"))
     write_deltalake(str(live.folder / "difference/streams/hours"), pa.table({"_window_start": times}))
     assert changed(live, "hours", Emitted(1, through)) == [(BEGIN + 3 * HOUR, BEGIN + 7 * HOUR + 1)]
+    ends = pa.array([None, BEGIN + 9 * HOUR], pa.timestamp("us", "UTC"))
+    lives = pa.table({"_system_timestamp": times, "_end_time": ends})
+    write_deltalake(str(live.folder / "difference/streams/other"), lives)
+    assert promote(product, ("other",), BEGIN + 5 * HOUR, BEGIN + 6 * HOUR) == 3
+    live = product.pipeline().ledger
+    assert changed(live, "other", Emitted(2, through)) == [(BEGIN + 3 * HOUR, BEGIN + 9 * HOUR + 1)]
 
 
 def test_a_warehouse_that_was_made_anew_is_emitted_from_its_begin(product):

@@ -44,10 +44,11 @@ def _differing(outputs: Location, made: Made) -> Range:
     if not is_table(outputs):
         return begin, end
     rows = dataset_of(outputs)
-    column = next(name for name in ("_window_start", "_system_timestamp") if name in rows.schema.names)
-    found = pc.min_max(rows.to_table(columns=[column])[column].cast(pa.timestamp("us", "UTC")).cast(pa.int64()))
-    first, last = found["min"].as_py(), found["max"].as_py()
-    return (begin, end) if first is None else (min(begin, first), max(end, last + 1))
+    names = ["_window_start"] if "_window_start" in rows.schema.names else ["_system_timestamp", "_end_time"]
+    columns = [each.cast(pa.timestamp("us", "UTC")).cast(pa.int64()) for each in rows.to_table(columns=names).columns]
+    bounds = [bound.as_py() for each in map(pc.min_max, columns) for bound in each.values()]
+    times = [bound for bound in bounds if bound is not None]
+    return min([begin, *times]), max([end, *(time + 1 for time in times)])
 
 
 def _between(known: Mapping[int, Version], one: int, other: int) -> list[tuple[int, Made]] | None:
