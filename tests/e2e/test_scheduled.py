@@ -13,6 +13,7 @@ from samples import Crash, at, contents, hold_conservation, hold_replay, obj
 
 from oracle import SECOND, Source
 from product import Product
+from tidemark.commands.alerts.due import owed
 from tidemark.commands.schedule import ScheduledWork, answer, foresee
 from tidemark.errors import CheckFailed
 
@@ -149,7 +150,13 @@ def test_the_run_that_ended_an_abandoned_one_answers_for_its_interval(tmp_path):
     product.pipeline().abandon("scheduled-10", "its second object is wrong")
     for end, need in ((10, ScheduledWork.RUN), (20, ScheduledWork.RUN)):
         assert foresee(product.pipeline().context, at(end), f"later-{end}").need is need
+    (tmp_path / "landing" / "s" / "b").unlink()
+    assert foresee(product.pipeline().context, at(20), "scheduled-20").why.startswith("nothing has landed, but")
+    (owes,) = owed(product.pipeline().context, at(20))
+    assert (owes.stream, owes.published) == ("minutes", None)
+    assert owes.due is not None, "by the rows that were committed"
     assert answer(product.pipeline().context, at(20), "scheduled-20")["run_id"] == "scheduled-20"
+    assert owed(product.pipeline().context, at(20)) == []
     for name in ("scheduled-10", "scheduled-20", "manual"):
         foreseen = foresee(product.pipeline().context, at(10), name)
         assert (foreseen.need, foreseen.run_id) == (ScheduledWork.VERIFY, "scheduled-20")

@@ -114,9 +114,9 @@ def _may_go_on(context: RunContext, as_of: int, run_id: str) -> bool:
     spec, ledger = context.spec, context.ledger
     tail = ledger.last()
     batches = context.planning.cut((), tail.next_batch_id, None)
-    record = context.planning.records(RunPlan(run_id, as_of, batches), spec)[0]
-    before = Before.run(ledger, record.run_first)
-    result = advance(rules_of(spec), before.states, before.combined, {}, step_of(record, frozenset()))
+    record = context.planning.records(RunPlan(run_id, as_of, batches), spec, unended=tail.unended)[0]
+    before, states = Before.run(ledger, record.run_first), ledger.states(record.batch_id)
+    result = advance(rules_of(spec), states, before.combined, {}, step_of(record, before.brought(states)))
     ending = before.ending(record, result, KeptRows(ledger, record.run_first, spec))
     writing: Callable[[], Writing] = _no_spark
     try:

@@ -45,7 +45,8 @@ def owed(context: RunContext, as_of: int) -> list[OwedOutput]:
     if _published(ledger, tail, as_of):
         return []
     streams = any(step.published for step in context.spec.streams.values())
-    if (tail.last_run is None or not streams) and not _landed(context, tail, as_of):
+    begun = streams and (tail.last_run is not None or tail.unended is not None)
+    if not begun and not _landed(context, tail, as_of):
         return []
     return list(_owed(context, tail, as_of)) if streams else [OwedOutput(None, None, None)]
 
@@ -73,10 +74,10 @@ def _owed(context: RunContext, tail: Tail, as_of: int) -> Iterator[OwedOutput]:
 
 def _ending(ledger: Ledger, spec: PipelineSpec, tail: Tail, as_of: int) -> Ending:
     """The end of a run with this as_of that brings no more rows than a planned run of at most this as_of has
-    judged."""
-    first = tail.pending[0].run_first if tail.pending else tail.next_batch_id
+    judged, or one that was abandoned in its middle."""
+    first = tail.pending[0].run_first if tail.pending else tail.unended or tail.next_batch_id
     before = Before.run(ledger, first)
-    judged = tail.pending and (tail.as_of or as_of) <= as_of
+    judged = (tail.pending or tail.unended) and (tail.as_of or as_of) <= as_of
     states = ledger.states(tail.next_batch_id) if judged else before.states
     record = BatchRecord(first, "", first, first, as_of, PLANNED, "{}", "", "{}", "")
     result = advance(rules_of(spec), states, before.combined, {}, step_of(record, before.brought(states)))
