@@ -157,6 +157,9 @@ class Opened:
     def version(self) -> int:
         return self.at
 
+    def metadata(self) -> Any:
+        return type("Metadata", (), {"id": self.path})
+
     def transaction_version(self, writer: str) -> int | None:
         return self.known.writers.get(writer)
 

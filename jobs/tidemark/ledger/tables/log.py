@@ -36,11 +36,14 @@ class Log:
 
     def refresh(self, table: DeltaTable) -> bool:
         """Bring the table to its newest version. False if its log is another one: it must be opened again."""
+        if self._folder is None:  # other threads may look, too: asking for the version now would wait for them
+            table.update_incremental()
+            return True
         version, commit = self._known
         if self._of_commit(version) != commit:
             return False
         seen = self._identity("_last_checkpoint")
-        if seen is None or seen != self._seen or self._of_commit(table.version() + 1):
+        if seen != self._seen or self._of_commit(table.version() + 1):
             table.update_incremental()
             self._seen = seen
         if table.version() != version:
