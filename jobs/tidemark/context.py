@@ -69,6 +69,11 @@ class RunContext:
         self._opened = versions.identity(self.root)
         return Ledger(self.root, self._opened.live)
 
+    @property
+    def warehouse(self) -> str | None:
+        """Identity of the warehouse when its tables were opened; None before the first run."""
+        return self._opened.table if self._opened else None
+
     @cached_property
     def planning(self) -> Planning:
         """Finds what landed and cuts it into micro-batches."""

@@ -91,7 +91,6 @@ class Promotion:
             done += again.make(plans, late=False) if plans else []
         else:
             for part in plans:
-                skip(target, self.live, part[0].batch_id)
                 done += again.execute(self._planned(target, spec, part))
             self._ensure_rows(target)
         skip(target, self.live, (self.live.stores["batches"].newest() or 0) + 1)
@@ -129,6 +128,7 @@ class Promotion:
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
         plan = RunPlan(records[0].run_id, records[0].as_of, batches, records[0].closing)
         listed = tuple(item for item in self.live.findings(run[0].batch_id) if item.type in LISTED)
+        skip(target, self.live, run[0].batch_id)
         target.plan(plan, records, Noticed(listed))
         self.context.checkpoint("planned")
         return [replace(record, status=PLANNED) for record in records]

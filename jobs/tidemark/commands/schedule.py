@@ -100,9 +100,11 @@ def answer(context: RunContext, as_of: str | int, run_id: str) -> RunRecord:
 def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
     """The last batch of the committed run with this id, or else of the first committed run with an as_of of at least
     `as_of`. A run whose rest was abandoned answers for nothing: the one that ended it does."""
-    last = ledger.last().committed_through
-    known = ledger.run(run_id)
-    batch = last + 1 if known or as_of is None else ledger.first_since(as_of)
+    tail = ledger.last()
+    last, known = tail.committed_through, ledger.run(run_id)
+    batch = last + 1
+    if known is None and as_of is not None and tail.as_of is not None and tail.as_of >= as_of:
+        batch = ledger.first_since(as_of)
     while known is None and batch <= last:
         known = next(filter(None, (ledger.run(each.run_id) for each in ledger.batches(batch, batch))), None)
         batch += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -124,11 +124,12 @@ def _in_folder(location: LandingLocation, as_of: int, left_out: dict[str, str]) 
         )
     inside = Path(location.root).resolve()
     paths = {prefix: Path(location.root, prefix) for prefix in _folders(location, as_of, left_out)}
-    own = [inside / prefix for prefix, path in paths.items() if path.resolve() == inside / prefix]
+    own = {inside / prefix for prefix, path in paths.items() if path.resolve() == inside / prefix}
     for prefix, path in paths.items():
-        if prefix and not _leads_inside(path, inside):
+        linked = inside / prefix not in own
+        if linked and not _leads_inside(path, inside):
             left_out[prefix] = _AWAY
-        elif path.resolve() != inside / prefix and _has_own_name(path, inside, own):
+        elif linked and _has_own_name(path, inside, own):
             left_out[prefix] = _TWICE
         else:
             for uri, stat in _walk(location, prefix, inside, own, left_out):
@@ -161,7 +162,7 @@ def _in_store(location: LandingLocation, as_of: int, left_out: dict[str, str]) -
 
 
 def _walk(
-    location: LandingLocation, prefix: str, inside: Path, own: Sequence[Path], left_out: dict[str, str]
+    location: LandingLocation, prefix: str, inside: Path, own: Collection[Path], left_out: dict[str, str]
 ) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [prefix]
     while waiting:
@@ -212,7 +213,7 @@ def _leads_inside(path: Path, inside: Path) -> bool:
     return target.is_relative_to(inside) and not path.parent.resolve().is_relative_to(target)
 
 
-def _has_own_name(link: Path, inside: Path, own: Sequence[Path]) -> bool:
+def _has_own_name(link: Path, inside: Path, own: Collection[Path]) -> bool:
     """True if the target of a link in the landing folder is listed under its own name, below a folder of `own`."""
     target = link.resolve()
     known = any(target.is_relative_to(folder) for folder in own) and target.exists()

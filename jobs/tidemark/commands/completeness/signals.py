@@ -21,7 +21,6 @@ from tidemark.core.completeness.emitted import DuePeriods, Emitted, due
 from tidemark.core.completeness.periods import Period, Periods
 from tidemark.core.streams import StreamEnd, StreamState
 from tidemark.core.times import format_time, from_datetime, within_years
-from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.records import LONGEST_LIST
 from tidemark.records.runs import PublishedRun, rows_by_fate
@@ -47,7 +46,7 @@ class Signal:
 def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
     """The event for consumers of the whole pipeline: counts of all runs since the event `before` (None: all). None if
     they brought no row and wrote none, and no other version is live."""
-    end, warehouse = _last(context.ledger), versions.identity(context.root).table
+    end, warehouse = _last(context.ledger), context.warehouse
     if end is None:
         return None
     before, version = _of_warehouse(before, warehouse), context.ledger.version
@@ -64,7 +63,7 @@ def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
 def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before: Emitted | None) -> Signal | None:
     """The keys of the periods of a stream that are complete and not emitted, after the event `before` (None: there
     was none). None if no period is due."""
-    end, warehouse = _last(context.ledger), versions.identity(context.root).table
+    end, warehouse = _last(context.ledger), context.warehouse
     if end is None or stream not in end.streams:
         return None
     state, periods = end.streams[stream].state, asked.periods

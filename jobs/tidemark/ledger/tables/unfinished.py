@@ -10,12 +10,12 @@ import json
 from tidemark.storage import Location, make, read_if_there, remove, write_bytes
 
 Batches = tuple[int, int] | None
-"""The first and the last batch of which rows may be missing; None: any."""
+"""The first and the last batch whose rows may be missing; None: any."""
 _NAME = "unfinished.json"
 
 
 def tables(kept: Location) -> dict[str, Batches]:
-    """The tables, with the batches of which rows may be missing. `kept` is the folder of a version for files that
+    """The tables, with the batches whose rows may be missing. `kept` is the folder of a version for files that
     were taken out."""
     content = read_if_there(kept / _NAME)
     found = json.loads(content) if content else {}
@@ -33,5 +33,4 @@ def add(kept: Location, table: str, batches: Batches) -> None:
 
 def end(kept: Location) -> None:
     """Record that the repair has ended: what it could not put back it has named."""
-    if tables(kept):
-        remove(kept / _NAME)
+    remove(kept / _NAME)
