@@ -91,6 +91,11 @@ class RunContext:
         """True if a command has started the engine."""
         return "engine" in self.__dict__
 
+    def release_engine(self) -> None:
+        """Open a Spark session anew at the next use: since a verb has ended, its session is not the active one, and a
+        caller may stop Spark."""
+        self.__dict__.pop("engine", None)
+
     def damage(self) -> TidemarkError | None:
         """The error that names a damaged table of the live version. None if there is none, if no command has opened
         the ledger, or if the tables are in object storage, where each look costs requests."""

@@ -4,9 +4,11 @@ caller's Spark session is left unchanged."""
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tidemark.errors import TidemarkError, missing_parts_named
@@ -18,16 +20,31 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_ISOLATION = "tidemark.spark.session.isolation"
+
+
+class _Depth(threading.local):
+    """Number of verbs that this thread is in, one within another."""
+
+    verbs = 0
+
+
+_depth = _Depth()
+_threads: set[int] = set()
+"""The threads that are in a verb."""
+_turn = threading.Lock()
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
     """Wrap a verb: it sees the live version of now, its failures become errors for people, and the process's Spark is
-    left as it was before the call."""
+    left as it was before the call. Verbs within a verb change nothing of Spark that the outer one relies on."""
     inner = object_errors.explained(_with_damage_named(_renewed(verb)))
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
-        with _spark_kept():
+        if _depth.verbs:
+            return inner(*args, **options)
+        with _spark_kept(args):
             return inner(*args, **options)
 
     return wrapped
@@ -79,18 +96,24 @@ def _context_of(called: Any) -> RunContext | None:  # noqa: ANN401
 
 
 @contextmanager
-def _spark_kept() -> Iterator[None]:
-    """Restore what a verb changes of Spark in this process. Imports nothing if Spark is not imported."""
-    if "pyspark" in sys.modules:
-        from tidemark.spark.session.isolation import kept
-
-        with kept():
-            yield
-        return
+def _spark_kept(args: tuple[Any, ...]) -> Iterator[None]:
+    """Restore, after the outermost verb of a thread, what it changes of Spark in this process. Settings of the whole
+    JVM are restored when no other thread is in a verb. Imports nothing if Spark is not imported."""
+    before = _isolation().session_before() if "pyspark" in sys.modules else None
+    with _turn:
+        _threads.add(threading.get_ident())
+    _depth.verbs = 1
     try:
         yield
     finally:
-        if "tidemark.spark.session.isolation" in sys.modules:
-            from tidemark.spark.session.isolation import put_back
+        _depth.verbs = 0
+        if args and (context := _context_of(args[0])) is not None:
+            context.release_engine()
+        with _turn:
+            _threads.discard(threading.get_ident())
+            if _ISOLATION in sys.modules:
+                _isolation().put_back(before, whole=not _threads)
 
-            put_back(None)
+
+def _isolation() -> Any:  # noqa: ANN401 # a module whose import takes long
+    return import_module(_ISOLATION)

@@ -7,8 +7,7 @@ locale, checksums of local files) are changed for the length of a verb.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -108,26 +107,20 @@ def _categories() -> tuple[Any, Any]:
     return category.FORMAT, category.DISPLAY
 
 
-@contextmanager
-def kept() -> Iterator[None]:
-    """Restore, when the block ends, the session that was active before it and the JVM's default time zone."""
-    before = None if active_context() is None else SparkSession.getActiveSession()
-    outermost = before is None or before not in _own.values()
-    try:
-        yield
-    finally:
-        if outermost:
-            put_back(before)
+def session_before() -> SparkSession | None:
+    """The session that is active before a verb: what `put_back` takes when it ends."""
+    return None if active_context() is None else SparkSession.getActiveSession()
 
 
-def put_back(session: SparkSession | None) -> None:
-    """Make a session (None: the application's first) the active one, and restore the JVM's settings."""
-    if active_context() not in _own:
+def put_back(session: SparkSession | None, whole: bool = True) -> None:
+    """Make the session that was active before a verb (None: the application's first) the active one again and, if
+    `whole`, restore the JVM's settings. Changes nothing if tidemark's own session was active."""
+    if active_context() not in _own or session in _own.values():
         return
-    if _zones:
+    if whole and _zones:
         running().java.util.TimeZone.setDefault(_zones.pop())
         verify_checksums(True)
-    if _locales:
+    if whole and _locales:
         _put_back_locales()
     root = session or first_session()
     if root is not None:
