@@ -10,6 +10,7 @@ import pytest
 
 import oracle
 from product import DAY, Product, micros
+from tidemark.commands.maintain import maintain
 from tidemark.errors import ConfigError, UsageError
 
 S = oracle.SECOND
@@ -174,6 +175,24 @@ def test_a_stream_added_over_one_that_a_backfill_made_begins_where_it_lacks_no_w
     assert windows(product, "d") == dict.fromkeys(range(5, 12), 3)
     assert windows(product) == {9: 9}
     assert product.pipeline().replay(all_batches=True)["identical"]
+
+
+def test_retention_deletes_old_days_though_each_day_begins_with_a_run_without_objects(tmp_path: Path) -> None:
+    product = Product(tmp_path, {"s": SOURCE}, {"retention": {"events": "1d"}})
+    for day in range(4):
+        noon = BASE + day * DAY + DAY // 2
+        product.run(noon - DAY // 2)  # starts no JVM, which the deletion of events needs
+        product.land("s", [oracle.Obj(f"{day}", noon, (oracle.Row("0", noon, noon),))])
+        product.run(noon + S)
+    assert days(product) == [2, 3]
+    product.run(BASE + 9 * DAY)
+    assert days(product) == [2, 3]
+    maintain(product.pipeline().context)
+    assert days(product) == []
+
+
+def days(product: Product) -> list[int]:
+    return sorted({(row["_arrival_time"] - BASE) // DAY for row in product.events("s")})
 
 
 def together(first: int, end: int) -> oracle.Run:

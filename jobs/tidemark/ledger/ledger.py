@@ -54,6 +54,7 @@ from tidemark.ledger.tail import (
     Accounted,
     RunRange,
     Tail,
+    Which,
     kept,
     last_before,
     settled,
@@ -232,9 +233,9 @@ class Ledger:
         """The recorded batches first..last, in order; those that don't exist or are abandoned are left out."""
         return kept(self.recorded(first, last))
 
-    def before(self, first: int) -> BatchRecord | None:
-        """The last batch before `first` that is not abandoned."""
-        return last_before(self.recorded, first)
+    def before(self, first: int, which: Which = kept) -> BatchRecord | None:
+        """The last batch before `first` that `which` keeps, by default one that is not abandoned."""
+        return last_before(self.recorded, first, which)
 
     def settled_before(self, first: int) -> BatchRecord | None:
         """The last committed or abandoned batch before `first`: its row says what tables' logs must know."""

@@ -20,6 +20,8 @@ ABANDONED = "abandoned"
 _FURTHER = 16
 Read = Callable[[int, int], list[BatchRecord]]
 """A function that reads the recorded batches first..last, abandoned ones too."""
+Which = Callable[[list[BatchRecord]], list[BatchRecord]]
+"""A function that keeps some of the batches, in their order."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,7 @@ def settled(records: Iterable[BatchRecord]) -> list[BatchRecord]:
     return [record for record in records if record.status in (COMMITTED, ABANDONED)]
 
 
-def last_before(
-    read: Read, first: int, which: Callable[[list[BatchRecord]], list[BatchRecord]] = kept
-) -> BatchRecord | None:
+def last_before(read: Read, first: int, which: Which = kept) -> BatchRecord | None:
     """The last batch before `first` that `which` keeps, by default one that is not abandoned; None if there is
     none."""
     span = 1

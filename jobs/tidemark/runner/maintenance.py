@@ -17,6 +17,7 @@ from tidemark.core.watermarks import PartitionState, combine
 from tidemark.ledger import maintenance
 from tidemark.ledger.durability import lasting
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tail import kept
 from tidemark.runner.source_rules import rules_of
 from tidemark.runner.stream_progress import rules_of_streams
 
@@ -79,15 +80,26 @@ class Maintenance:
     def _after(self, records: Sequence[BatchRecord]) -> float | None:
         first, last = records[0], records[-1]
         merged = maintenance.compact(self.ledger)
-        if self.tables is not None and (first.run_first - 1) // MERGE_EVERY != last.run_last // MERGE_EVERY:
+        if self.tables is not None and self._first_of(lambda batch: batch.run_last // MERGE_EVERY, first, last):
             merged = (merged or 0.0) + self._merge(last, self.tables(), superseded=True)
         if self.tables is not None and (names := self._with_edges()):
             spent = self.tables().forget_ended(names, last.batch_id, MERGE_EVERY)
             merged = merged if spent is None else (merged or 0.0) + spent
+        if self.tables is not None and self._first_of(lambda batch: batch.as_of // DAY, first, last):
+            self._retain_rows(last)
         prior = self.ledger.before(first.run_first)
         if prior and prior.as_of // DAY != last.as_of // DAY:
-            self._retain(last)
+            self._retain_batches(last.as_of)
         return merged
+
+    def _first_of(self, period: Callable[[BatchRecord], int], first: BatchRecord, last: BatchRecord) -> bool:
+        """True if a run with the batches first..last is the first of its period that may change Spark's tables, and
+        not the pipeline's first: a run that takes no objects may have no JVM. Reads batches of the period alone."""
+        now = period(last)
+        prior = self.ledger.before(
+            first.run_first, lambda records: [each for each in kept(records) if each.objects or period(each) != now]
+        )
+        return prior is not None and period(prior) != now
 
     def _merge(self, last: BatchRecord, tables: SparkTables, superseded: bool) -> float:
         """Compact small files, and forget what rows have `superseded`."""
@@ -112,14 +124,19 @@ class Maintenance:
         tables.forget_substreams(floors)
 
     def now(self, last: BatchRecord) -> float:
-        """Compact everything that can be compacted, however long ago the last time was. Returns the seconds spent.
+        """Compact everything that can be compacted, and delete what retention does not keep, however long ago the
+        last time was. Returns the seconds spent on compaction.
 
         While a run is pending, rows that its batches supersede stay: its abandonment would take theirs away.
         """
         tables, settled = self._spark(), not self.ledger.last().pending
         with self._lasting():
             merged = maintenance.compact(self.ledger) or 0.0
-            return merged + self._merge(last, tables, settled)
+            merged += self._merge(last, tables, settled)
+            if settled:
+                self._retain_rows(last)
+                self._retain_batches(last.as_of)
+            return merged
 
     def vacuum(self, hours: int) -> int:
         """Delete files that no table has needed for `hours`; returns the number of Spark's tables."""
@@ -169,16 +186,18 @@ class Maintenance:
                 found[name] = combine([found.get(name, combined.watermark), combined.watermark], None)
         return found
 
-    def _retain(self, last: BatchRecord) -> None:
-        """Once a day, delete old days of events that no stream needs, old dead letters, and old batches of the
-        ledger, as retention says."""
+    def _retain_rows(self, last: BatchRecord) -> None:
+        """Delete, as retention says, old days of events that no stream needs, and old dead letters."""
         retention, as_of = self.spec.retention, last.as_of
-        if retention.events is not None and self.tables is not None:
-            self.tables().retain(list(self.spec.sources), as_of - retention.events, self.needed(last))
-        if retention.dead_letters is not None and self.tables is not None:
+        if retention.events is not None:
+            self._spark().retain(list(self.spec.sources), as_of - retention.events, self.needed(last))
+        if retention.dead_letters is not None:
             first = self.ledger.first_since(as_of - retention.dead_letters)
-            self.tables().retain_letters(self._outputs(("dead_letters",)), first)
-        if retention.ledger is not None:
+            self._spark().retain_letters(self._outputs(("dead_letters",)), first)
+
+    def _retain_batches(self, as_of: int) -> None:
+        """Delete, as retention says, old batches of the ledger."""
+        if (duration := self.spec.retention.ledger) is not None:
             ages = [source.max_object_age for source in self.spec.sources.values()]
             oldest = None if None in ages else as_of - 2 * max(age for age in ages if age is not None)
-            maintenance.retain(self.ledger, self.ledger.first_since(as_of - retention.ledger), oldest)
+            maintenance.retain(self.ledger, self.ledger.first_since(as_of - duration), oldest)
