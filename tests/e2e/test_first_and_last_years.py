@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -13,6 +15,7 @@ from test_streams import declared, hold_equal, hold_replayed, hold_told, payload
 from oracle import MAX_TIME, MIN_TIME, SECOND, Obj, Row, Run, Source
 from oracle_streams import Step, Window, flow
 from product import Product
+from tidemark.pipeline import Pipeline
 
 SOURCE = Source(early=None, late=None, out_of_order=(2 * SECOND, "adjust"), partitions=("0", "1"))
 FIRST = (0, 1, 3, 8, 21)
@@ -70,3 +73,36 @@ def test_progress_beyond_the_years_is_kept_to_the_microsecond_and_shown_at_their
     shown = {stream["stream"]: stream["watermark"] for stream in last["streams"]}
     assert shown["after"] == datetime.max.replace(tzinfo=UTC)
     hold_replayed(product)
+
+
+OLD_DAYS = """
+pipeline: tested
+warehouse: ./warehouse
+sources:
+  a: {landing: ./landing, format: json, schema: "t TIMESTAMP, d DATE", timestamp_by: t, late_arrival: off}
+streams:
+  rows: {from: a, publish: true}
+  visits: {from: a, session: {gap: 1m, max_duration: 1h}, group_by: [d], select: {n: count(*)}}
+"""
+
+
+def test_days_that_the_julian_calendar_lacks_are_days_as_others(tmp_path):
+    """1582-10-05 to 1582-10-14 are missing in Java's older dates."""
+    (tmp_path / "p.yml").write_text(OLD_DAYS)
+    (tmp_path / "landing").mkdir()
+    days = ("1582-10-05", "1582-10-05", "1582-10-15")
+    times = ("1582-10-10T00:00:00Z", "1970-01-01T00:00:00Z", "1970-01-01T00:00:10Z")
+    pipeline = Pipeline.load(tmp_path / "p.yml")
+    for number, (day, time) in enumerate(zip(days, times, strict=True)):
+        landed = tmp_path / "landing" / f"{number}.json"
+        landed.write_text(json.dumps({"t": time, "d": day}))
+        os.utime(landed, (at(number) // SECOND,) * 2)
+        pipeline.run(as_of=at(number))
+    pipeline.close(as_of=at(9))
+    shown = [sorted(str(row["t"]) for row in pipeline.table("streams/rows").to_table().to_pylist())]
+    assert shown == [sorted(f"{time[:10]} {time[11:19]}+00:00" for time in times)]
+    visits = pipeline.table("streams/visits").to_table().sort_by("_window_start").to_pylist()
+    assert [(str(row["_window_start"])[:19], str(row["d"]), row["n"]) for row in visits] == [
+        (f"{time[:10]} {time[11:19]}", day, 1) for time, day in zip(times, days, strict=True)
+    ]
+    assert pipeline.replay(all_batches=True)["identical"]

@@ -22,6 +22,7 @@ EXACT, WRAPPING = "exact", "wrapping"
 RESULT_SETTINGS = {
     ARITHMETIC: EXACT,
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.datetime.java8API.enabled": "true",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -40,7 +41,8 @@ RESULT_SETTINGS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
-"""Settings on which results or the readability of tables depend; recorded with every batch."""
+"""Settings on which results or the readability of tables depend; recorded with every batch. Java's older dates, which
+Spark's filters and functions would take, lack 1582-10-05 to 1582-10-14."""
 
 PAGES = {"delta.parquet.format.version": "2.12.0"}
 """Table property: the version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too.
