@@ -158,7 +158,12 @@ found.append(locale())
 kept.close()
 rows = kept.table("streams/letters").to_table()["low"].to_pylist()
 files = [str(path) for path in Path("warehouse").rglob("*") if not path.name.isascii()]
-print(json.dumps([found, sorted(rows), kept.replay(all_batches=True)["identical"], files]))
+found = [found, sorted(rows), kept.replay(all_batches=True)["identical"], files]
+
+process = caller.sparkContext._gateway.proc
+process.kill()
+process.wait()
+print(json.dumps([*found, len(kept.status()["runs"]), kept.replay()["identical"]]))
 """
 )
 
@@ -191,9 +196,10 @@ def test_each_verb_of_a_kept_pipeline_has_settings_of_its_own_and_gives_the_call
     (tmp_path / "landing" / "1.json").write_text('{"k": "ÁI1", "t": "2026-01-01T00:00:00Z"}')
     (tmp_path / "p.yml").write_text(LETTERS)
     (tmp_path / "other.yml").write_text(LETTERS.replace("letters", "others"))
-    found, rows, identical, files = printed_by(KEPT, tmp_path)
+    found, rows, identical, files, *after = printed_by(KEPT, tmp_path)
     assert found == ["tr_TR"] * 5, "the caller's, before and after each verb"
     assert (rows, identical, files) == (["ái1", "ái2", "ái3", "ái4"], True, [])
+    assert after == [5, True], "what a JVM that was killed leaves"
 
 
 def test_a_session_of_our_own_is_not_the_one_that_others_get(spark):

@@ -66,6 +66,17 @@ def jvm_status(error: BaseException) -> int | None:
     return status
 
 
+def forget_ended_jvm() -> None:
+    """Forget the JVM that this process has started, if it has ended: the next session starts another one."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if gateway is None or process is None or process.poll() is None:
+        return
+    gateway._gateway_client.is_connected = False  # no finalizer asks the JVM for anything
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
 def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str]) -> JavaGateway:
     """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes. PySpark hands on the
     environment of this process and no other: `environ` is added to it meanwhile."""

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tidemark.config.scheduling.placement import HARMLESS
 from tidemark.errors import TidemarkError
 from tidemark.spark.compat.jvm import active_context, running
-from tidemark.spark.compat.sessions import DELTA_CLASS, activate, first_session, verify_checksums
+from tidemark.spark.compat.sessions import (
+    DELTA_CLASS,
+    activate,
+    first_session,
+    forget_ended_jvm,
+    verify_checksums,
+)
 from tidemark.spark.session.compiler import FINGERPRINT, JAR, fingerprint
 from tidemark.spark.session.jars import jars_folder
 from tidemark.spark.session.versions import require_spark
@@ -108,15 +115,22 @@ def _categories() -> tuple[Any, Any]:
 
 
 def session_before() -> SparkSession | None:
-    """The session that is active before a verb: what `put_back` takes when it ends."""
+    """The session that is active before a verb: what `put_back` takes when it ends. A JVM that has ended is
+    forgotten: the verb starts another one if it needs one."""
+    forget_ended_jvm()
     return None if active_context() is None else SparkSession.getActiveSession()
 
 
 def put_back(session: SparkSession | None, whole: bool = True) -> None:
     """Make the session that was active before a verb (None: the application's first) the active one again and, if
-    `whole`, restore the JVM's settings. Changes nothing if tidemark's own session was active."""
+    `whole`, restore the JVM's settings. Changes nothing if tidemark's own session was active or the JVM ended."""
     if active_context() not in _own or session in _own.values():
         return
+    with suppress(ConnectionError, Py4JNetworkError):
+        _put_back(session, whole)
+
+
+def _put_back(session: SparkSession | None, whole: bool) -> None:
     if whole and _zones:
         running().java.util.TimeZone.setDefault(_zones.pop())
         verify_checksums(True)
