@@ -225,6 +225,7 @@ def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_br
     product.feed("a", late[:1])  # a run of the live version, which the new one does not have yet
     log = product.folder / "warehouse" / "tested" / "versions"
     commits = DeltaTable(log).version()
+    assert [row["origin"] for row in DeltaTable(log).to_pyarrow_table().sort_by("version").to_pylist()] == [None, 1]
     found = pipeline.promote(made["version"])
     assert found["brought_up"] == [RUNS + 1]
     both = [Counter((row["batch_id"], row["expectation"]) for row in table(product, n, "quality")) for n in (1, 2)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ledger_samples import NOON
@@ -68,3 +70,16 @@ def test_a_version_is_told_with_the_label_that_was_given_to_it_and_not_within_it
     versions.add(root, 3, Made(0, None, "f", "{}", 1, 1, None, 0, "{}"))
     one, other = (versioning.version_summary(root, each) for each in versions.listed(root)[1:])
     assert (one["label"], one["difference"], other["label"]) == ("manual__2026", {"rows": {}}, None)
+
+
+def test_versions_that_were_built_from_one_another_number_their_rows_alike_though_one_between_is_removed(tmp_path):
+    versions.first(tmp_path, 1)
+    made = Made(0, None, "f", "{}", 1, 1, None, 0, "{}", origin=1)
+    versions.add(tmp_path, 2, made)
+    versions.add(tmp_path, 3, replace(made, base=2))
+    versions.add(tmp_path, 4, replace(made, base=3, origin=None, from_landing=True))
+    versions.add(tmp_path, 5, replace(made, base=4, origin=4))
+    versions.add(tmp_path, 6, replace(made, base=2, origin=None))  # recorded by an earlier tidemark
+    assert [versions.origin(tmp_path, number) for number in range(1, 7)] == [1, 1, 1, 4, 4, 1]
+    versions.forget(tmp_path, [2, 4])
+    assert [versions.origin(tmp_path, number) for number in (1, 3, 5)] == [1, 1, 4]

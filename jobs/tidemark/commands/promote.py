@@ -9,7 +9,7 @@ from tidemark.commands.backfill.rejudge import EventsRerun
 from tidemark.commands.backfill.rerun import LandingRerun
 from tidemark.commands.names.follow import ensure_movable, follow
 from tidemark.commands.recover import held_and_recovered
-from tidemark.commands.versions import blank, by_plan, compared_spec, line, recorded_spec, unlike, version_summary
+from tidemark.commands.versions import blank, by_plan, compared_spec, recorded_spec, unlike, version_summary
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.core.batch import Batch, RunPlan
@@ -77,7 +77,8 @@ class Promotion:
         """Execute the live version's runs that the target lacks, under the target's configuration."""
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
-        apart = line(self.live.root, self.live.version) != line(self.live.root, target.version)
+        root = self.live.root
+        apart = versions.origin(root, self.live.version) != versions.origin(root, target.version)
         tools = self.context, spec, self.live, target
         again: EventsRerun | LandingRerun = (
             LandingRerun(*tools) if apart else EventsRerun(*tools, progress=self.context.progress)

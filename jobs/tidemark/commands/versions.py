@@ -173,15 +173,6 @@ def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
     return found
 
 
-def line(root: Location, version: int) -> int:
-    """The version that began the numbering of this version's rows: the last one built from landing, or the first. Two
-    versions with one such origin number their rows alike."""
-    known = {each.version: each.made for each in versions.listed(root)}
-    while (made := known.get(version)) is not None and not made.from_landing:
-        version = made.base
-    return version
-
-
 def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
     """Limits of quality on shares of fates that the rows judged anew exceed, in words."""
     found = []

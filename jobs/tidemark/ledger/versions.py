@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.durability import lasting
@@ -34,7 +34,8 @@ class Made:
     """Origin of a version that a backfill made: for outputs in [from_, to) (None: up to the last run), by a
     `configuration` (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`.
     `rebuilt` is the first batch that differs (None: none does), `input_rows` the number of events judged again,
-    `difference` the differences (JSON); `from_landing`: landing was reread, and rows may have other numbers. Times in
+    `difference` the differences (JSON); `from_landing`: landing was reread, and rows may have other numbers. `origin`
+    is the version that began the numbering of its rows (None: itself, or recorded before it was). Times in
     microseconds."""
 
     from_: int
@@ -47,6 +48,7 @@ class Made:
     input_rows: int
     difference: str
     from_landing: bool = False
+    origin: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,15 @@ def identity(root: Location) -> Identity:
 def found(root: Location, version: int) -> Version | None:
     """One version; None if it is not listed."""
     return next((each for each in listed(root) if each.version == version), None)
+
+
+def origin(root: Location, version: int) -> int:
+    """The version that began the numbering of this version's rows: the last one built from landing, or the first. Two
+    versions with one origin number their rows alike. Retention may have removed versions in between."""
+    known = {each.version: each.made for each in listed(root)}
+    while (made := known.get(version)) is not None and not made.from_landing:
+        version = made.origin or made.base
+    return version
 
 
 def first(root: Location, now: int) -> int:
@@ -169,7 +180,7 @@ def _version(row: Row) -> Version:
     own = {name: row[name] for name in ("version", "created", "promoted", "live")}
     if row["configuration"] is None:
         return Version(**own)
-    made = {name: row[name.removesuffix("_")] for name in Made.__dataclass_fields__}
+    made: dict[str, Any] = {name: row.get(name.removesuffix("_")) for name in Made.__dataclass_fields__}
     made["from_landing"] = bool(made["from_landing"])
     return Version(**own, made=Made(**made))
 

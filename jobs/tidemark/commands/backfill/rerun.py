@@ -163,5 +163,6 @@ def _gone(lost: Sequence[Key]) -> UsageError:
     more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
     return UsageError(
         f"landing no longer has {len(lost)} of the objects that runs took: {names}{more}",
-        hint="put them back, begin later with --from, or leave out --from-landing: the events tables have every row",
+        hint="put them back, begin later with --from, or run `tidemark backfill` without --from-landing: the events "
+        "tables have every row",
     )

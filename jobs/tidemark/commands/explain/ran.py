@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidemark.commands.versions import line
 from tidemark.core.batch_result import APPLICATION
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
@@ -59,9 +58,9 @@ def _of_version(
 
 def _others(ledger: Ledger) -> Iterator[Location]:
     """Folders of the other versions with the batches of this one."""
-    root, mine = ledger.root, line(ledger.root, ledger.version)
+    root, mine = ledger.root, versions.origin(ledger.root, ledger.version)
     for each in versions.listed(root):
-        if each.version != ledger.version and line(root, each.version) == mine:
+        if each.version != ledger.version and versions.origin(root, each.version) == mine:
             yield root / f"v{each.version}"
 
 
