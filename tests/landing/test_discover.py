@@ -252,6 +252,8 @@ def test_a_closed_source_takes_nothing_and_reports_what_lands_once(runs):
 
 def test_an_object_refused_for_its_name_is_new_with_the_reason_and_taken_once(runs):
     class Never:
+        plus = 0
+
         def landing_time(self, _uri):
             return None
 

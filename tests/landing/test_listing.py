@@ -21,13 +21,15 @@ HOUR = 3_600 * SECOND
 
 @dataclass(frozen=True)
 class ByDay:
-    """The midnight that ends the day in the name."""
+    """The midnight that ends the day in the name, plus `plus`."""
+
+    plus: int = 0
 
     def landing_time(self, uri):
         found = re.search(r"dt=(\d{4})-(\d\d)-(\d\d)/", uri)
         if found is None:
             return None
-        return int(datetime(*map(int, found.groups()), tzinfo=UTC).timestamp()) * SECOND + DAY
+        return int(datetime(*map(int, found.groups()), tzinfo=UTC).timestamp()) * SECOND + DAY + self.plus
 
 
 def uris(place, as_of=NOON):
@@ -208,6 +210,11 @@ def test_with_an_age_only_folders_of_its_days_and_one_to_either_side_are_opened(
     found = uris(LandingLocation(dated, max_object_age=DAY))
     assert found == DATED - {"2019/07/01/in/x", "2025/12/29/in/x", "2026/01/03/in/x"}
     assert len(opened) <= 5
+
+
+def test_with_an_age_folders_are_opened_whose_objects_land_a_long_time_after_their_date(dated):
+    found = uris(LandingLocation(dated, ByDay(plus=2 * DAY), max_object_age=DAY))
+    assert found == DATED - {"2019/07/01/in/x", "2026/01/03/in/x"}
 
 
 def test_placeholders_may_share_a_folder_name(tmp_path):

@@ -29,7 +29,11 @@ _TWICE = "a link to what is listed under its own name is not followed: its rows 
 
 
 class LandedAt(Protocol):
-    """Reads an object's landing time, in microseconds UTC, from its URI; None if the URI has none."""
+    """Reads an object's landing time, in microseconds UTC, from its URI; None if the URI has none. `plus`
+    microseconds lie between the time in the URI and the landing time."""
+
+    @property
+    def plus(self) -> int: ...
 
     def landing_time(self, uri: str) -> int | None: ...
 
@@ -102,10 +106,11 @@ def list_objects(location: LandingLocation, as_of: int, left_out: dict[str, str]
     """List the objects in the landing folder, in no particular order. `left_out` gets names that someone may miss
     among them, with reasons: links that are not followed; if nothing is listed, what does not fit the placeholders.
 
-    With `max_object_age` and placeholders, only folders dated between as_of - max_object_age and as_of are opened,
-    and one unit more on either side (at least a day, for time zones). A missing landing folder is an error, since it
-    would look like a source without objects; a dated folder may be missing. In object storage a prefix without
-    objects is no error, since there are no folders and lifecycle rules may have deleted them; a missing bucket is.
+    With `max_object_age` and placeholders, only folders dated between as_of - max_object_age - `plus` of `landed_at`
+    and as_of are opened, and one unit more on either side (at least a day, for time zones). A missing landing folder
+    is an error, since it would look like a source without objects; a dated folder may be missing. In object storage a
+    prefix without objects is no error, since there are no folders and lifecycle rules may have deleted them; a
+    missing bucket is.
     """
     left_out = {} if left_out is None else left_out
     found, any_listed = (_in_store if is_remote(location.root) else _in_folder)(location, as_of, left_out), False
@@ -226,7 +231,8 @@ def _folders(location: LandingLocation, as_of: int, left_out: dict[str, str]) ->
         return [""]
     if location.max_object_age is None:
         return _existing(location, left_out)
-    return _dated("/".join(location.levels) + "/", as_of - location.max_object_age, as_of)
+    plus = 0 if location.landed_at is None else location.landed_at.plus
+    return _dated("/".join(location.levels) + "/", as_of - location.max_object_age - plus, as_of)
 
 
 def _existing(location: LandingLocation, left_out: dict[str, str]) -> list[str]:
