@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,11 @@ def checked(folder: Path) -> dict[str, Any]:
     return source
 
 
-def written(folder: Path, more: str = "", schema: str = "", form: str = "json") -> None:
+def written(folder: Path, more: str = "", schema: str = "", form: str = "json", landing: str = "./landing") -> None:
     """A pipeline of folder/landing: rows as `readings` has them."""
     columns = schema or "event_time TIMESTAMP, received_at TIMESTAMP, device STRING"
     (folder / "toll.yml").write_text(
-        "pipeline: toll\nsources:\n  readings:\n    landing: ./landing\n"
+        f"pipeline: toll\nsources:\n  readings:\n    landing: {landing}\n"
         f"    format: {form}\n    schema: '{columns}'\n    timestamp_by: event_time\n"
         "    arrival_time: received_at\n    landing_delay: 2h\n"
         "    late_arrival: {tolerance: 5m, action: drop}\n    out_of_order: {tolerance: 5m, action: adjust}\n" + more
@@ -126,6 +126,17 @@ def test_tolerances_are_held_to_the_limits_of_quality(tmp_path):
     assert checked(tmp_path)["drifts"] == []
     written(tmp_path, "quality: {max_dropped: 49%}\n")
     assert [each["kind"] for each in checked(tmp_path)["drifts"]] == ["late"]
+    written(tmp_path, "    quality: {max_output_delay: 2h}\nquality: {max_dropped: 50%}\n")
+    assert checked(tmp_path)["drifts"] == [], "a limit that the source lacks is the pipeline's"
+
+
+def test_dated_folders_are_looked_into_back_to_the_age_that_a_source_takes(tmp_path):
+    now = datetime.now(UTC)
+    for age in (timedelta(days=1), timedelta(days=90)):
+        day = now - age
+        put(tmp_path / "landing" / f"{day:%Y/%m/%d}" / "0.json", lines(texts(0)), day)
+    written(tmp_path, "    max_object_age: 30d\n", landing="./landing/{yyyy}/{MM}/{dd}")
+    assert checked(tmp_path)["objects"] == 1
 
 
 def test_few_rows_are_an_accident(tmp_path):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 from pathlib import Path
 
 from tidemark.commands.init.propose import MOST_LISTED
 from tidemark.config import load_pipeline
 from tidemark.config.models.sources import QualitySpec, SourceSpec
-from tidemark.core.times import MAX_TIME, format_time
+from tidemark.core.times import format_time
 from tidemark.landing.listing import LandingLocation, list_objects
 from tidemark.proposal.drift.compare import compare
 from tidemark.proposal.objects import ListedObject, in_log_order
+from tidemark.quality.metrics import limits_of
 from tidemark.records.proposal import CheckedSource, CheckRecord
 from tidemark.records.runs import rows_by_fate
 from tidemark.verbs import explained
@@ -26,7 +28,7 @@ def check(config: Path | str) -> CheckRecord:
     Raises ConfigError if the file is refused, TidemarkError if a landing folder is missing or cannot be read.
     """
     spec = load_pipeline(config).spec
-    sources = {name: _checked(source, spec.quality) for name, source in spec.sources.items()}
+    sources = {name: _checked(source, limits_of(spec, name)) for name, source in spec.sources.items()}
     return {
         "path": str(config),
         "drifted": any(source["drifts"] for source in sources.values()),
@@ -34,9 +36,9 @@ def check(config: Path | str) -> CheckRecord:
     }
 
 
-def _checked(spec: SourceSpec, of_pipeline: QualitySpec | None) -> CheckedSource:
+def _checked(spec: SourceSpec, limits: QualitySpec) -> CheckedSource:
     objects = _listed(spec)
-    found = compare(spec, spec.quality or of_pipeline, objects)
+    found = compare(spec, limits, objects)
     taken = found.sample
     return {
         "landing": spec.landing,
@@ -62,7 +64,8 @@ def _checked(spec: SourceSpec, of_pipeline: QualitySpec | None) -> CheckedSource
 
 
 def _listed(spec: SourceSpec) -> list[ListedObject]:
-    """The objects in log order; of very many, the first that the folder lists."""
+    """The objects in log order; of very many, the first that the folder lists. Folders of dates that `max_object_age`
+    leaves out now are not looked into."""
     location = LandingLocation(spec.landing, spec.landed_at, spec.max_object_age)
-    found = islice(list_objects(location, MAX_TIME), MOST_LISTED)
+    found = islice(list_objects(location, time.time_ns() // 1000), MOST_LISTED)
     return in_log_order([ListedObject(item.uri, location.path(item.uri), item.size, item.modified) for item in found])

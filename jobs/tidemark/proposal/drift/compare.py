@@ -29,8 +29,9 @@ class SourceDrift:
     unseen: tuple[str, ...]
 
 
-def compare(spec: SourceSpec, quality: QualitySpec | None, objects: Sequence[ListedObject]) -> SourceDrift:
-    """Compare a source with its newest objects; `objects` are in log order. The costliest differences come first."""
+def compare(spec: SourceSpec, quality: QualitySpec, objects: Sequence[ListedObject]) -> SourceDrift:
+    """Compare a source with its newest objects; `quality` has its limits, `objects` are in log order. The costliest
+    differences come first."""
     unnamed = [item for item in objects if spec.landed_at and spec.landed_at.landing_time(item.uri) is None]
     found = landed_rows(spec, [item for item in objects if item not in unnamed] if unnamed else objects)
     lost = unreadable_rows(spec, found)
@@ -38,7 +39,7 @@ def compare(spec: SourceSpec, quality: QualitySpec | None, objects: Sequence[Lis
     drifts = [
         *_unnamed(unnamed),
         *schema_drifts(spec, found),
-        *judged_drifts(spec, quality or QualitySpec.model_validate({}), times),
+        *judged_drifts(spec, quality, times),
     ]
     drifts.sort(key=lambda each: (_EFFECTS.index(each.effect), -each.rows))
     unseen = [*found.unseen, *times.unseen]
