@@ -187,6 +187,10 @@ def test_values_are_told_as_they_are_written(files: Files) -> None:
 def test_another_spelling_is_no_change(files: Files) -> None:
     source = {"schema": COLUMNS.replace("BIGINT", "LONG"), "landing_delay": "900s", "partitions": ["1", "0"]}
     assert _changes(files, {}, source) == []
+    spec = files.spec(options={"allowComments": "True"})
+    recorded = spec.resolved()
+    recorded["sources"]["readings"]["options"]["allowComments"] = "TRUE"
+    assert changes(recorded, spec) == []
 
 
 def test_a_key_that_an_older_version_did_not_know_counts_as_its_default(files: Files) -> None:

@@ -20,6 +20,11 @@ def test_an_allowed_option_may_be_set_in_any_case(kind: str, name: str, spell: t
     assert list(canonical(kind, {spell(name): value})) == ["sep" if name == "delimiter" else name]
 
 
+def test_true_and_false_may_be_written_in_any_case_and_other_values_are_kept() -> None:
+    given = {"header": "TRUE", "nullValue": "TRUE", "ignoreLeadingWhiteSpace": "False"}
+    assert canonical("csv", given) == given | {"header": "true", "ignoreLeadingWhiteSpace": "false"}
+
+
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
 def test_rows_over_lines_are_for_text_alone(kind: str) -> None:
     ((_, message),) = option_findings(kind, {"multiLine": "true"})

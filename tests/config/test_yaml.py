@@ -59,6 +59,29 @@ def test_a_value_is_text_unless_it_is_a_number_or_true_false_null(files: Files, 
     assert _content(files, f"key: {text}") == {"key": value}
 
 
+def test_what_reads_as_a_number_is_text_as_it_is_written_in_reader_options_and_expressions(files: Files) -> None:
+    written = "{a: 0000, b: 1.50, c: 0.12345678901234567890, d: TRUE, e: 1e3, f: ~, g: x}"
+    kept = {
+        "a": "0000",
+        "b": "1.50",
+        "c": "0.12345678901234567890",
+        "d": "TRUE",
+        "e": "1e3",
+        "f": None,
+        "g": "x",
+    }
+    assert _content(files, f"options: {written}") == {"options": kept}
+    assert _content(files, f"sources: {{s: {{options: {written}}}}}") == {"sources": {"s": {"options": kept}}}
+    stream = f"{{select: {written}, preceding: {{select: {written}}}, group_by: [a, {written}], tumbling: 5}}"
+    steps = {"select": kept, "preceding": {"select": kept}, "group_by": ["a", kept], "tumbling": 5}
+    assert _content(files, f"streams: {{s: {stream}}}") == {"streams": {"s": steps}}
+    assert _content(files, "options:\n  a: ${COUNT}") == {"options": {"a": "100"}}
+    assert _content(files, "streams: {select: {publish: true}}\nsources: {options: {settle: 5}}") == {
+        "streams": {"select": {"publish": True}},
+        "sources": {"options": {"settle": 5}},
+    }
+
+
 def test_keys_are_text(files: Files) -> None:
     assert _content(files, "1: a\ntrue: b\non: c") == {"1": "a", "true": "b", "on": "c"}
 

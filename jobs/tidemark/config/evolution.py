@@ -13,6 +13,7 @@ from tidemark.config.formats import FORMATS, Format
 from tidemark.config.load import from_resolved
 from tidemark.config.models.pipeline import IRRELEVANT, IRRELEVANT_IN_SOURCES, PipelineSpec
 from tidemark.config.models.values import shown
+from tidemark.config.options import canonical
 from tidemark.config.secrets import everywhere, hidden
 from tidemark.config.types import Column, parse_schema
 from tidemark.errors import ConfigError, Problem
@@ -84,6 +85,8 @@ def _source(at: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
             yield from _partitions(here, old[key], new[key])
         elif key == "header_columns":
             yield from _names(here, old, new)
+        elif key == "options" and canonical(old["format"], old[key]) == canonical(new["format"], new[key]):
+            continue  # an earlier version recorded another spelling
         elif key == "rescue":
             added = old[key] is None and new[key] not in _column_names(old)
             yield from _values(here, old[key], new[key], free=added)

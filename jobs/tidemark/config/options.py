@@ -46,7 +46,8 @@ def option_findings(kind: str, options: Mapping[str, str]) -> Iterator[tuple[str
 def canonical(kind: str, options: Mapping[str, str]) -> dict[str, str]:
     """The options in Spark's own spelling, sorted, so that two spellings are equal."""
     names = {name.lower(): name for name in FORMATS[kind].options} | {"delimiter": "sep"}
-    return dict(sorted((names.get(name.lower(), name), value) for name, value in options.items()))
+    spelt = sorted((names.get(name.lower(), name), value) for name, value in options.items())
+    return {name: value.lower() if _BOOLEANS.fullmatch(name) else value for name, value in spelt}
 
 
 def _refusal(kind: str, name: str) -> str:

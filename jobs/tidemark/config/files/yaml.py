@@ -187,10 +187,20 @@ class YamlReader:
             return text
         if node.tag != _TEXT and node.tag not in _PLAIN_TAGS:
             self.problem(path, line, f"the tag {node.tag!r} is not allowed: write a plain value")
-        return plain(text)
+        value = plain(text)
+        return text if isinstance(value, int | float) and _is_text(path) else value
 
     def problem(self, path: KeyPath, line: int, message: str) -> None:
         self.problems.append(Problem(f"{self.path}:{line}", key_text(path), message))
+
+
+def _is_text(path: KeyPath) -> bool:
+    """True if a number, true or false at a key path is text as it is written, as `0000` or `1.50`: a reader option,
+    or an expression of `select` or `group_by`."""
+    if path[:1] == ("streams",):
+        return any(key in path[2:-1] for key in ("select", "group_by")) and isinstance(path[-1], str)
+    own = path[2:] if path[:1] == ("sources",) else path
+    return len(own) == 2 and own[0] == "options"
 
 
 def plain(text: str) -> object:

@@ -90,7 +90,7 @@ Predicates = Annotated[
 ReaderOptions = Annotated[
     dict[str, str],
     BeforeValidator(values.option_texts),
-    described("object", additionalProperties={"type": ["string", "boolean", "integer"]}),
+    described("object", additionalProperties={"type": ["string", "boolean", "number"]}),
 ]
 NamesInFiles = Annotated[
     dict[str, str],

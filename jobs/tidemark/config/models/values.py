@@ -133,13 +133,13 @@ def predicates(value: object) -> dict[str, str]:
 
 
 def option_texts(value: object) -> dict[str, str]:
-    """Reader options; true, false and whole numbers are taken as text."""
+    """Reader options."""
     if not isinstance(value, dict):
         raise unfit(value, 'must be a mapping of reader options, such as {header: "true"}')
     for name, item in value.items():
-        if not isinstance(item, str | bool | int):
+        if not isinstance(item, str):
             raise unfit({name: item}, 'must be text, such as "true"')
-    return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+    return dict(value)
 
 
 def names_in_files(value: object) -> dict[str, str]:
@@ -169,8 +169,7 @@ def members_of(path: str) -> tuple[str, ...]:
 
 
 def selected(value: object) -> dict[str, str]:
-    """Expressions by the column that they give; true, false and numbers are taken as text. `*`, all columns, has
-    none."""
+    """Expressions by the column that they give. `*`, all columns, has none."""
     if value == "*":
         return {}
     if not isinstance(value, dict):
@@ -179,10 +178,10 @@ def selected(value: object) -> dict[str, str]:
     for name, item in value.items():
         if item is None and ")" in str(name) and "(" in before:
             raise ValueError(f'{before}, {name} is cut at its comma: put it in quotes, as in z: "{before}, {name}"')
-        if not isinstance(item, str | bool | int | float):
+        if not isinstance(item, str):
             raise unfit({name: item}, "is not an expression: write text, such as count(*), or a number")
-        before = str(item)
-    return {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+        before = item
+    return dict(value)
 
 
 def columns(value: object) -> tuple[Column, ...]:
