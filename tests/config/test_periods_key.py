@@ -43,12 +43,25 @@ def test_the_default_is_an_hour_or_a_day_by_the_windows_of_the_stream(tmp_path):
 
 
 def test_a_stream_may_have_another_unit_a_zone_and_a_first_time_or_none(tmp_path):
-    asked = found(
-        tmp_path, minutes="day", shifts="none", rows={"unit": "month", "zone": "Europe/Berlin", "from": "2026-03-01"}
-    )
+    asked = found(tmp_path, minutes="day", shifts="none", rows={"unit": "month", "zone": "Europe/Berlin"})
     assert asked["minutes"] == StreamPeriods(Periods(Unit.DAY))
     assert "shifts" not in asked
-    assert asked["rows"] == StreamPeriods(Periods(Unit.MONTH, "Europe/Berlin"), parse_time("2026-03-01T00:00:00Z"))
+    assert asked["rows"] == StreamPeriods(Periods(Unit.MONTH, "Europe/Berlin"))
+
+
+@pytest.mark.parametrize(
+    ("zone", "since", "time", "first"),
+    [
+        ("Asia/Tokyo", "2026-03-01", "2026-02-28T15:00:00Z", "2026-03-01"),
+        ("Asia/Tokyo", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-03-02"),
+        ("America/New_York", "2026-03-01", "2026-03-01T05:00:00Z", "2026-03-01"),
+        ("Asia/Beirut", "2022-03-27", "2022-03-26T22:00:00Z", "2022-03-27"),  # 0 to 1 o'clock is skipped
+    ],
+)
+def test_a_date_from_which_periods_count_is_its_midnight_in_their_zone(tmp_path, zone, since, time, first):
+    asked = found(tmp_path, rows={"unit": "day", "zone": zone, "from": since})["rows"]
+    assert asked.since == parse_time(time)
+    assert asked.periods.first_from(asked.since).key == f"{first}T00:00:00"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +74,8 @@ def test_a_stream_may_have_another_unit_a_zone_and_a_first_time_or_none(tmp_path
         ({"rows": {"unit": "day", "zone": "Mars/Olympus"}}, "'Mars/Olympus' is no time zone"),
         ({"rows": {"unit": "day", "form": 1}}, "'form' is not known: there are unit, zone, from"),
         ({"rows": {"unit": "day", "from": "noon"}}, "'noon' is not a time"),
+        ({"rows": {"unit": "day", "from": "2d"}}, "'2d' is not a time"),
+        ({"rows": {"unit": "day", "from": "2026-02-30"}}, "is not a time: day is out of range"),
         ({"rows": 3}, "must be one of hour, day"),
     ],
 )

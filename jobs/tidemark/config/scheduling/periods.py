@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.streams import StreamSpec
 from tidemark.config.scheduling.values import zone
 from tidemark.core.calendar.calendars import Unit
+from tidemark.core.calendar.clocks import clock_of
 from tidemark.core.completeness.periods import Periods
-from tidemark.core.times import DAY, HOUR, parse_moment
+from tidemark.core.times import DATE, DAY, HOUR, parse_time
 from tidemark.core.windows import FixedWindows, NumberedWindows, SessionWindows, Windows
 from tidemark.errors import ConfigError, Problem
 
@@ -90,7 +90,7 @@ def _read(value: object) -> StreamPeriods | None:
     unit, zone = _unit(value["unit"]), _zone(value.get("zone", "UTC"))
     if unit is Unit.HOUR and zone != "UTC":
         raise ValueError("hours are those of UTC: leave `zone` out, or choose a longer unit")
-    return StreamPeriods(Periods(unit, zone), _time(value["from"]) if "from" in value else None)
+    return StreamPeriods(Periods(unit, zone), _time(value["from"], zone) if "from" in value else None)
 
 
 def _unit(value: object) -> Unit:
@@ -106,6 +106,9 @@ def _zone(value: object) -> str:
         raise ValueError(f"{value!r} is no time zone: write one such as Europe/Berlin") from error
 
 
-def _time(value: object) -> int:
-    text = value.isoformat() if isinstance(value, date | datetime) else str(value)
-    return parse_moment(text, 0)
+def _time(value: object, zone: str) -> int:
+    """The time that `from` names: a date is its midnight in the zone."""
+    text = str(value)
+    if DATE.fullmatch(text):
+        return clock_of(zone).instant(parse_time(f"{text}T00:00:00Z"))
+    return parse_time(text)
