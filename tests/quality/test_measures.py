@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from tidemark.config import PipelineSpec
 from tidemark.config.models.sources import QualitySpec
+from tidemark.config.models.values import fraction, percent
+from tidemark.core.advice.costs import FateCounts, Targets
+from tidemark.core.advice.delays import DelayCost, smallest
 from tidemark.core.batch_result import Account, PartitionReport
 from tidemark.core.policy import Fate, Reason
 from tidemark.core.quality import Broken, Check, Offsets, RowChecks, RowRule, Severity
@@ -169,6 +172,24 @@ def test_targets_are_those_that_the_present_tolerances_met():
     assert advised_targets(SPEC, [*others, cell(late, 2, 0.02)]) == {"readings": {Fate.DROPPED: 0.02}}
     assert advised_targets(SPEC, [*others, cell(late, 3, 0.02)]) == {"readings": {}}
     assert advised_targets(SPEC, [cell(late, 3, None)]) == {"readings": {}}
+
+
+def test_a_share_that_is_exactly_its_limit_is_not_beyond_it():
+    for tenths in range(1, 1001):
+        limit = fraction(f"{tenths / 10}%")
+        assert tenths / 1000 <= limit, "checks of a run compare the share itself"
+        assert all(Targets(dropped=limit).met(FateCounts(of * 1000, 0, of * tenths, 0, 0)) for of in (1, 3, 7))
+        assert not Targets(dropped=limit).met(FateCounts(10**9, 0, tenths * 10**6 + 1, 0, 0))
+    assert smallest([DelayCost(0, {"": 7}, None)], 1000, fraction("0.7%"))
+    late = SPEC.sources["readings"].policy.tolerances[0]
+    assert advised_targets(SPEC, [cell(late, 29, fraction("29%"))]) == {"readings": {Fate.DROPPED: 0.29}}
+
+
+@pytest.mark.parametrize(
+    "text", ["0%", "100%", "0.7%", "12.3456789%", "0.0000001%", "99.99999%", "33.3333333333333%"]
+)
+def test_a_share_is_recorded_as_the_text_that_reads_back(text):
+    assert percent(fraction(text)) == text
 
 
 def test_the_last_runs_together_are_held_to_the_target():

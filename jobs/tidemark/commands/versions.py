@@ -13,6 +13,7 @@ from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.evolution import changes
 from tidemark.config.load import relocated
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.quality import within
 from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
 from tidemark.ledger import versions
@@ -181,7 +182,7 @@ def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
         limits, rows = limits_of(spec, source), sum(fates.values())
         for fate in ("dropped", "adjusted", "quarantined"):
             limit, count = getattr(limits, f"max_{fate}", None), fates.get(fate, 0)
-            if limit is not None and rows and count / rows > limit:
+            if limit is not None and not within(count, rows, limit):
                 found.append(f"{source}: {count / rows:.2%} of the rows are {fate}, limit {limit:.2%}")
     return found
 

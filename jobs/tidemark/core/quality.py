@@ -12,6 +12,12 @@ _WORD = 1 << 64
 MOST_EXAMPLES = 5
 
 
+def within(count: int, rows: int, most: float) -> bool:
+    """True if `count` of `rows` is at most the share `most`. A quotient is compared, never a product: the quotient
+    7 / 1000 and the limit 0.7% are the same float."""
+    return count / rows <= most if rows else count == 0
+
+
 class RowRule(IntEnum):
     """Rules that hold for each judged row, checked as it is written. The numbers are those of the bits that are set
     for a row that breaks the rule."""

@@ -14,7 +14,7 @@ from tidemark.config.models.sources import QualitySpec
 from tidemark.core.advance import States
 from tidemark.core.batch_result import Account, TableDigest, total
 from tidemark.core.policy import Fate, Reason
-from tidemark.core.quality import RowRule
+from tidemark.core.quality import RowRule, within
 from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest, not_progressing
 from tidemark.quality.run_facts import Gathered, example
 
@@ -131,7 +131,7 @@ def advised_targets(spec: PipelineSpec, advice: Iterable[Mapping[str, Any]]) -> 
         found[cell["source"]] = {
             fate: most
             for fate, most in targets.items()
-            if most is not None and cell[f"own_{fate.value}"] <= most * cell["rows"]
+            if most is not None and within(cell[f"own_{fate.value}"], cell["rows"], most)
         }
     return found
 

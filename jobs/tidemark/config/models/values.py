@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 
 from tidemark.config.types import Column, parse_schema
 from tidemark.core.times import format_duration, parse_duration, parse_size, parse_time
@@ -91,16 +92,16 @@ def count(value: object) -> int:
 
 
 def fraction(value: object) -> float:
-    """A share from 0 to 1, written as a percentage."""
+    """A share from 0 to 1, written as a percentage: the float next to it."""
     match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     if match is None or float(match[1]) > 100:
         raise unfit(value, "is not a share: write a percentage from 0% to 100%, such as 1%")
-    return float(match[1]) / 100
+    return float(f"{match[1]}e-2")
 
 
 def percent(share: float) -> str:
     """A share as the text that `fraction` reads back."""
-    return f"{round(share * 100, 10):g}%"
+    return f"{Decimal(repr(share)).scaleb(2).normalize():f}%"
 
 
 def factor(value: object) -> float:

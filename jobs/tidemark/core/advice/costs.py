@@ -9,6 +9,7 @@ from statistics import median_low
 from tidemark.core.advice.grid import Grid, GridCounts, nothing
 from tidemark.core.advice.history import RepeatedRuns
 from tidemark.core.policy import Action, Policy
+from tidemark.core.quality import within
 
 DEFAULT_TARGET = 0.01
 """Share of rows that may be moved or lost if no target is given."""
@@ -50,8 +51,8 @@ class Targets:
 
     def met(self, fates: FateCounts) -> bool:
         """True if the counts are within the targets."""
-        dropped = self.dropped is None or fates.dropped <= self.dropped * fates.rows
-        return dropped and (self.adjusted is None or fates.adjusted <= self.adjusted * fates.rows)
+        dropped = self.dropped is None or within(fates.dropped, fates.rows, self.dropped)
+        return dropped and (self.adjusted is None or within(fates.adjusted, fates.rows, self.adjusted))
 
 
 def own_actions(policy: Policy) -> tuple[Action, Action]:

@@ -9,6 +9,7 @@ from statistics import median_low
 
 from tidemark.core.advice.grid import chosen
 from tidemark.core.advice.history import RecordedStates
+from tidemark.core.quality import within
 from tidemark.core.watermarks import PartitionState
 
 
@@ -59,7 +60,7 @@ def delay_costs(
 
 def smallest(costs: Iterable[DelayCost], rows: int, target: float) -> DelayCost | None:
     """The smallest delay that leaves at most a share of all rows behind; None if none does."""
-    return next((cost for cost in costs if cost.total <= target * rows), None)
+    return next((cost for cost in costs if within(cost.total, rows, target)), None)
 
 
 def lags_of(history: Iterable[RecordedStates]) -> list[int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tidemark.config.models.sources import QualitySpec, SourceSpec
 from tidemark.core.policy import Action, Tolerance
+from tidemark.core.quality import within
 from tidemark.core.times import format_duration
 from tidemark.proposal.drift.findings import Drift
 from tidemark.proposal.drift.times import instants
@@ -59,7 +60,7 @@ def judged_drifts(spec: SourceSpec, quality: QualitySpec, times: SampledTimes) -
     """Yield the differences between the settings of time and sampled rows."""
     rows = times.rows or []
     most = MOST_QUARANTINED if quality.max_quarantined is None else quality.max_quarantined
-    if times.without > max(most * len(rows), FEWEST - 1):
+    if times.without >= FEWEST and not within(times.without, len(rows), most):
         key = "timestamp_by" if spec.timestamp_by else "arrival_time" if spec.arrival_time else "partition"
         yield Drift("time", key, "rows lack a time or a partition", times.without, "quarantined")
     yield from _undeclared(spec, rows)
@@ -130,7 +131,7 @@ def _tolerances(spec: SourceSpec, quality: QualitySpec, rows: Sequence[SampledRo
             continue
         dropped = tolerance.action is Action.DROP
         limit = quality.max_dropped if dropped else quality.max_adjusted
-        if acted > max((MOST_MOVED if limit is None else limit) * len(rows), FEWEST - 1):
+        if acted >= FEWEST and not within(acted, len(rows), MOST_MOVED if limit is None else limit):
             words = f"rows are beyond {format_duration(tolerance.micros)}"
             yield Drift(key.removesuffix("_arrival"), key, words, acted, "dropped" if dropped else "adjusted",
                         proposed="off" if proposed is None else format_duration(proposed))  # fmt: skip
