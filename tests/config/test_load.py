@@ -243,6 +243,7 @@ class TestExtends:
     [
         ("pipeline", "Toll", "'Toll' is not a name: write small letters, digits and _"),
         ("pipeline", "1a", "'1a' is not a name"),
+        ("pipeline", "p" * 256, "is too long for a folder's name: write at most 255 characters"),
         ("pipeline", 5, "5 is not text: write text, or a number in quotes"),
         ("warehouse", "s3://Bucket/x", "'s3://Bucket/x' names no bucket: write s3://bucket/prefix"),
         ("warehouse", "s3a://bucket/x//y", "has a part that is empty or made of dots"),
@@ -260,6 +261,9 @@ class TestExtends:
         ("schedule", "@noon", "is no preset: there are @hourly, @daily"),
         ("schedule", "99 99 * * *", "minute '99' is not from 0 to 59"),
         ("schedule", "0 0 31 2 *", "never comes"),
+        ("schedule", "0 0 30-31 feb *", "never comes: no month of 'feb' has a day '30-31'"),
+        ("schedule", "0 0 27 1 4#5", "never comes: no month of '1' has a day '27' that is '4#5'"),
+        ("schedule", "0 0 * * mon,fri#1", "has weekdays with and without # or l"),
         ("schedule", "*/0 * * * *", "has a step of 0"),
         ("schedule", "a;b * * * *", "is not a cron text"),
         ("start", "2026-01-01", "is not a time: write it like 2026-01-01T00:00:00Z"),

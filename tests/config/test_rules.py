@@ -122,6 +122,13 @@ def test_places_on_s3_have_one_form(files: Files, landing: str) -> None:
     assert loaded.warnings == [], "nothing is asked of S3"
 
 
+def test_a_name_is_no_longer_than_a_folders_may_be(files: Files) -> None:
+    stream = {"from": "readings", "publish": True}
+    settings = {"pipeline": "p" * 256, "streams": {"s" * 255: stream, "t" * 256: stream}}
+    assert [problem.key for problem in files.problems(settings)] == ["pipeline", f"streams.{'t' * 256}"]
+    assert files.spec(settings | {"warehouse": "s3://bucket/x"}).name == "p" * 256
+
+
 def test_a_warehouse_is_a_folder(files: Files) -> None:
     files.text("x", "file")
     assert "is a file: name a folder" in files.problem({"warehouse": "file"})[1]

@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|([A-Za-z][A-Za-z0-9+.-]+):/"
 """Beginning of an address: `hdfs://host/in`, and with one slash `dbfs:/in` or `file:/in`."""
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
 PLACEHOLDERS = ("{yyyy}", "{MM}", "{dd}", "{HH}")
-_LONGEST_NAME, _LONGEST_PATH = 255, 3_072
+LONGEST_NAME, _LONGEST_PATH = 255, 3_072
 """Longest name that file systems take, and longest path that leaves room for the names of tables and files below it
 (Linux takes 4,096 in all). In bytes."""
 
@@ -35,9 +35,9 @@ def folder(text: str, base: Path) -> str:
         raise ValueError(f"{shown(text)}: there is no user of this name whose home it could be") from None
     except UnicodeEncodeError as error:
         raise ValueError(f"{shown(text)} is not a folder: {text[error.start]!r} is no character") from None
-    if max(map(len, names)) > _LONGEST_NAME or sum(map(len, names)) + len(names) > _LONGEST_PATH:
+    if max(map(len, names)) > LONGEST_NAME or sum(map(len, names)) + len(names) > _LONGEST_PATH:
         raise ValueError(
-            f"{shown(text)} is too long for a file system: a name in it may have {_LONGEST_NAME} bytes,"
+            f"{shown(text)} is too long for a file system: a name in it may have {LONGEST_NAME} bytes,"
             f" the whole path {_LONGEST_PATH:,}"
         )
     return path

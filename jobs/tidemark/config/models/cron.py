@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -10,11 +11,12 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
 _ITEM = re.compile(r"(\*|\?|[a-z]+|[0-9]+)(?:-([a-z]+|[0-9]+))?(?:/([0-9]+))?")
 _NTH = re.compile(r"([a-z]+|[0-9]+)#([1-5])|l([0-7])")
+_FEBRUARY = 2
 _LONGEST = dict(zip(range(1, 13), (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), strict=True))
 
 
 def checked_schedule(text: str) -> str:
-    """`text`, if it is a preset or a cron text that fits some time. Raises ValueError that says what is wrong."""
+    """`text`, if it is a preset or a cron text. Raises ValueError that says what is wrong."""
     if text.startswith("@"):
         if text not in PRESETS:
             raise ValueError(f"{text!r} is no preset: there are {', '.join(PRESETS)}")
@@ -29,9 +31,21 @@ def checked_schedule(text: str) -> str:
         for item in field.split(","):
             if (wrong := _wrong(item, name, least, most)) is not None:
                 raise ValueError(f"{text!r} is not a cron text: {name} {item!r} {wrong}")
-    if fields[4] in {"*", "?"} and not _some_day(fields[2], fields[3]):
-        raise ValueError(f"{text!r} never comes: no month of {fields[3]!r} has a day {fields[2]!r}")
     return text
+
+
+def no_time(text: str) -> str | None:
+    """A sentence that says why the scheduler finds no time for a checked schedule; None if it finds one."""
+    if text in PRESETS:
+        return None
+    days, months, weekdays = text.lower().split()[2:]
+    certain = [found for item in weekdays.split(",") if (found := _NTH.fullmatch(item)) is not None]
+    if certain and len(certain) < len(weekdays.split(",")):
+        return f"{text!r} has weekdays with and without # or l, {weekdays!r}: write all of them in one way"
+    if (certain or weekdays in {"*", "?"}) and not _some_day(days, months, certain):
+        that_is = f" that is {weekdays!r}" if certain else ""
+        return f"{text!r} never comes: no month of {months!r} has a day {days!r}{that_is}"
+    return None
 
 
 def _wrong(item: str, name: str, least: int, most: int) -> str | None:
@@ -62,11 +76,32 @@ def _number(text: str | None, name: str) -> int | None:
     return _DAYS.index(text) if name == "weekday" and text in _DAYS else None
 
 
-def _some_day(days: str, months: str) -> bool:
-    """True if one of the months has one of the days, in some year. Only plain numbers are checked."""
-    if not all(each.isdecimal() for each in days.split(",")):
-        return True
-    numbers = [_number(each, "month") for each in months.split(",")]
-    known = [number for number in numbers if number is not None]
-    longest = max((_LONGEST[number] for number in known), default=31) if len(known) == len(numbers) else 31
-    return min(map(int, days.split(","))) <= longest
+def _some_day(days: str, months: str, certain: Sequence[re.Match[str]]) -> bool:
+    """True if one of the months has one of the days, in some year. Where there are certain weekdays of a month, such
+    as `5#3`, the day has to be one of these, too."""
+    plain = set(_values([each for each in days.split(",") if each != "l"], "day", 1, 31))
+    for month in _values(months.split(","), "month", 1, 12):
+        for last in (28, 29) if month == _FEBRUARY else (_LONGEST[month],):
+            wanted = plain | {last} if "l" in days.split(",") else plain
+            fitting = [day for match in certain for day in _week(match[2], last)] if certain else range(1, last + 1)
+            if not wanted.isdisjoint(fitting):
+                return True
+    return False
+
+
+def _week(number: str | None, last: int) -> range:
+    """The days of a month that may be the first, second and so on of a weekday, or the last (None)."""
+    return range(last - 6, last + 1) if number is None else range(7 * int(number) - 6, min(7 * int(number), last) + 1)
+
+
+def _values(items: Iterable[str], name: str, least: int, most: int) -> Iterator[int]:
+    """The values of a field; of a range over its end, the ones after the end without the step."""
+    for item in items:
+        first, last, step = _ITEM.fullmatch(item).groups()  # type: ignore[union-attr] # it was checked
+        low, high = _number(first, name), _number(last, name)
+        if low is None or low == high:
+            low, high = least, most  # any value: the scheduler reads 4-4 so, too
+        elif high is None:
+            high = low if step is None else most
+        yield from range(low, (high if low <= high else most) + 1, int(step or 1))
+        yield from range(least, high + 1 if low > high else least)

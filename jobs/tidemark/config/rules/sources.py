@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from tidemark.config.address import is_remote
-from tidemark.config.files.paths import fixed_part, overlap
+from tidemark.config.files.paths import LONGEST_NAME, fixed_part, overlap
 from tidemark.config.files.yaml import KeyFinding, KeyPath
+from tidemark.config.models.cron import no_time
 from tidemark.config.models.pipeline import PipelineSpec
 from tidemark.config.models.sources import SINGLE_PARTITION, SourceSpec
 from tidemark.config.models.streams import StreamSpec
+from tidemark.config.models.values import shown
 from tidemark.config.options import option_findings
 from tidemark.config.rules.admission import admission_errors
 from tidemark.config.rules.punctuation import TOLERANCES, punctuation_errors, punctuation_warnings
@@ -83,7 +85,10 @@ _ODD_ADDRESS = re.compile(f"{_ODD.pattern}|[?#]")
 
 
 def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
-    """Problems that make the folders of a pipeline impossible."""
+    """Problems that make the folders of a pipeline, or its schedule, impossible."""
+    if spec.schedule is not None and (reason := no_time(spec.schedule)) is not None:
+        yield ("schedule",), reason
+    yield from _long_names(spec)
     tables = f"{spec.warehouse.rstrip('/')}/{spec.name}"
     if _is_file(spec.warehouse):
         yield ("warehouse",), f"{spec.warehouse!r} is a file: name a folder"
@@ -100,6 +105,14 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
                 f"{landing!r} and the pipeline's own tables ({tables!r}) lie in one another: choose another"
                 " folder for one of them, else the pipeline would take its own output as input",
             )
+
+
+def _long_names(spec: PipelineSpec) -> Iterator[KeyFinding]:
+    names: dict[KeyPath, str] = {("pipeline",): spec.name}
+    names |= {("sources", name): name for name in spec.sources} | {("streams", name): name for name in spec.streams}
+    for path, name in names.items():
+        if len(name) > LONGEST_NAME and not is_remote(spec.warehouse):
+            yield path, f"{shown(name)} is too long for a folder's name: write at most {LONGEST_NAME} characters"
 
 
 def _is_file(text: str) -> bool:
