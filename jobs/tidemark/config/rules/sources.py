@@ -108,8 +108,11 @@ def pipeline_errors(spec: PipelineSpec) -> Iterator[KeyFinding]:
 
 
 def _long_names(spec: PipelineSpec) -> Iterator[KeyFinding]:
-    names: dict[KeyPath, str] = {("pipeline",): spec.name}
-    names |= {("sources", name): name for name in spec.sources} | {("streams", name): name for name in spec.streams}
+    names: dict[KeyPath, str] = {
+        ("pipeline",): spec.name,
+        **{("sources", name): name for name in spec.sources},
+        **{("streams", name): name for name in spec.streams},
+    }
     for path, name in names.items():
         if len(name) > LONGEST_NAME and not is_remote(spec.warehouse):
             yield path, f"{shown(name)} is too long for a folder's name: write at most {LONGEST_NAME} characters"
