@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +14,10 @@ from deltalake import write_deltalake
 from page_warehouse import QUALITY, Page
 
 from tidemark import cli
+from tidemark.core.quality import Check, Severity
+from tidemark.core.times import parse_time
 from tidemark.errors import UsageError
+from tidemark.ledger.tables.rows import batch_row
 from tidemark.pipeline import Pipeline
 from tidemark.report.page import build
 
@@ -30,7 +35,7 @@ sources:
 streams:
   per_minute: {from: readings, tumbling: 1m, select: {cars: count(*)}}
 """
-DAYS = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
+DAYS = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", "2026-01-04T00:00:00Z")
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(config: Path) -> Pipeline:
     """Three runs that found nothing, and so started no JVM."""
     pipeline = Pipeline.load(config)
-    for as_of in DAYS:
+    for as_of in DAYS[:3]:
         pipeline.run(as_of)
     return pipeline
 
@@ -86,9 +91,38 @@ def test_a_page_of_a_day_tells_of_the_runs_of_that_day(ran: Pipeline) -> None:
 
 def test_checks_are_shown_that_were_recorded_in_the_table_quality(ran: Pipeline) -> None:
     check = {"batch_id": 3, "run_id": "r", "table": "events/readings", "expectation": "max_dropped", "success": True}
+    check |= {"severity": "warn", "examples": []}
     write_deltalake(str(ran.ledger.folder / "quality"), pa.Table.from_pylist([check], schema=QUALITY))
     (line,) = page_of(ran.report()["path"]).lines("quality-table")
     assert [line[name] for name in ("run", "expectation", "observed", "result")] == ["r", "max_dropped", "-", "held"]
+
+
+def test_a_page_of_a_day_names_failed_checks_of_its_runs_and_of_no_others(ran: Pipeline) -> None:
+    checks = [
+        {"batch_id": n, "run_id": f"r{n}", "table": "events/readings", "expectation": "dropped_share"}
+        | {"observed": 0.04, "limit": 0.01, "success": n == 2, "severity": "warn", "examples": []}
+        for n in (1, 2, 3)
+    ]
+    write_deltalake(str(ran.ledger.folder / "quality"), pa.Table.from_pylist(checks, schema=QUALITY))
+    told = "dropped share of readings is 4 %, at most 1 % is allowed, in run r"
+    for day, (since, until) in enumerate(pairwise(DAYS), start=1):
+        page = page_of(ran.report(Path("day.html"), since, until)["path"])
+        assert {line["run"] for line in page.lines("quality-table")} == {f"r{day}"}
+        named = [each for each in page.sentences if each.startswith(told)]
+        assert named == ([] if day == 2 else [f"{told}{day}."])
+
+
+def test_a_page_of_a_day_says_nothing_of_a_later_run_that_quality_blocks(ran: Pipeline) -> None:
+    (done,) = ran.ledger.batches(3, 3)
+    blocked = replace(done, batch_id=4, run_id="r4", run_first=4, run_last=4, status="blocked", digests=())
+    ran.ledger.stores["batches"].append([batch_row(replace(blocked, as_of=parse_time(DAYS[3])))])
+    ran.ledger.record_checks(blocked, [Check("batches", "dropped_share", 0.04, 0.01, False, Severity.BLOCK)])
+    day = page_of(ran.report(Path("day.html"), DAYS[2], DAYS[3])["path"]).sentences
+    assert not [each for each in day if "Batch 4" in each or "dropped share" in each]
+    for until in (None, "2026-01-05T00:00:00Z"):
+        page = page_of(ran.report(Path("day.html"), DAYS[2], until)["path"]).sentences
+        assert "Batch 4 of a run that is not committed: in no count of this page." in page
+        assert "dropped share of all rows is 4 %, at most 1 % is allowed, in run r4." in page
 
 
 def test_a_folder_that_is_not_there_is_a_usage_error(ran: Pipeline) -> None:

@@ -129,7 +129,7 @@ def looks_of(place: Path, *runs: Run) -> list[str]:
 @pytest.mark.usefixtures("undrawn")
 def test_nothing_needs_a_look_where_rows_are_on_time_and_some_partition_is_lowest(tmp_path: Path) -> None:
     both = Run(T0 + HOUR, tuple(Obj(name, T0 + HOUR, punctual(name, n)) for n, name in enumerate("01")))
-    calm = "Nothing needs a look: no check failed, and nothing is out of the ordinary."
+    calm = "Nothing needs a look: no check of the newest run failed, and nothing is out of the ordinary."
     assert looks_of(tmp_path / "healthy", both) == [calm]
     one = Run(T0 + 3 * HOUR, (Obj("later", T0 + 3 * HOUR, punctual("1", 175)),))
     (told,) = looks_of(tmp_path / "idle", both, one)

@@ -13,10 +13,11 @@ from tidemark.commands.explain.ran import RunTime, run_times
 from tidemark.commands.explain.why import causes_in, scope_of_batches
 from tidemark.commands.read import Reader
 from tidemark.config import PipelineSpec
-from tidemark.core.times import format_time
+from tidemark.core.times import format_time, parse_time
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.records.rows import PathRecord
+from tidemark.records.status import StatusRecord
 from tidemark.report.causes.causes import Cause
 from tidemark.report.page.build import build
 from tidemark.report.page.data.tables import Scope, SourceTable, Tables
@@ -45,7 +46,7 @@ def covered(reader: Reader, since: int | None, until: int | None) -> Tables:
     first = 1 if since is None else ledger.first_since(since)
     last = through if until is None else min(through, ledger.first_since(until) - 1)
     ran = run_times(ledger, list(reader.declared.sources), last, since)
-    return tables_of(reader, scope_of(ledger, Scope(first, last), ran, since, until), ran)
+    return tables_of(reader, scope_of(ledger, Scope(first, last), ran, since, until), ran, until)
 
 
 def scope_of(ledger: Ledger, by_as_of: Scope, ran: Sequence[RunTime], since: int | None, until: int | None) -> Scope:
@@ -67,8 +68,9 @@ def scope_of(ledger: Ledger, by_as_of: Scope, ran: Sequence[RunTime], since: int
     return Scope(min(first, by_as_of.first), by_as_of.last, words + more)
 
 
-def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime] = ()) -> Tables:
-    """Tables of the live version in the form that the page takes; `ran` says when runs ran."""
+def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime], until: int | None) -> Tables:
+    """Tables of the live version in the form that the page takes; `ran` says when runs ran, and the scope ends before
+    `until`."""
     spec, ledger = reader.spec, reader.ledger
     return Tables(
         spec=spec,
@@ -78,7 +80,7 @@ def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime] = ()) -> Tabl
         batches=ledger.table("batches"),
         watermarks=ledger.table("watermarks"),
         diagnostics=ledger.table("diagnostics"),
-        status=reader.status(),
+        status=_status(reader, until),
         letters={name: reader.table(f"dead_letters/{name}") for name in _with_letters(spec, ledger)},
         quality=_quality(ledger),
         advice=ledger.table("advice"),
@@ -86,6 +88,18 @@ def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime] = ()) -> Tabl
         causes=_causes(reader, scope),
         ran={run.first: run.time for run in ran},
     )
+
+
+def _status(reader: Reader, until: int | None) -> StatusRecord:
+    """The status without what is abnormal in runs of `until` or later, by their as_of: a page before names none."""
+    found, tail = reader.status(), reader.ledger.last()
+    if until is None:
+        return found
+    if tail.as_of is not None and tail.as_of >= until:
+        found["pending"] = []
+    if found["as_of"] is not None and parse_time(found["as_of"]) >= until:
+        found["sources"] = [{**source, "attention": []} for source in found["sources"]]
+    return found
 
 
 def _causes(reader: Reader, scope: Scope) -> Sequence[Cause] | None:

@@ -20,6 +20,7 @@ _MOST_CAUSES = 3
 """Most causes at the top of a page; `tidemark why` has all."""
 _NAMED = 5
 """Most partitions in a sentence."""
+_CALM = "Nothing needs a look: no check of the newest run failed, and nothing is out of the ordinary."
 _LOOKED = {
     "LandedTooLate": ("row", "landed after the partition was taken to be idle: landing_delay is too small"),
     "ListedLate": ("object", "landed with a time that an earlier run had passed"),
@@ -49,7 +50,7 @@ def summary(answers: Answers) -> Iterator[Html]:
     if looks:
         yield element("div", element("h2", "Look at this"), *_said(answers, looks), class_="look")
     elif totals["batches"]:
-        yield paragraph("Nothing needs a look: no check failed, and nothing is out of the ordinary.", class_="calm")
+        yield paragraph(_CALM, class_="calm")
     if totals["batches"]:
         yield paragraph(_coverage(answers), class_="quiet")
     yield from shown_cause(answers)

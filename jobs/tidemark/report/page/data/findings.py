@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.report.page.data.tables import Row, Tables, ask, in_scope
@@ -34,11 +35,13 @@ def findings_of(tables: Tables) -> list[Row]:
 
 
 def quality_of(tables: Tables) -> list[Row]:
-    """Return every recorded check of the newest runs, oldest first, with JSON values. Runs that quality blocks are
-    included, although their batches are not committed."""
-    if tables.quality is None or tables.scope.first > tables.scope.last + 1:
+    """Return every recorded check of the newest runs, oldest first, with JSON values. A run that quality blocks is
+    included, although its batches are not committed."""
+    if tables.quality is None:
         return []
-    found = tables.quality.to_table(filter=pc.field("batch_id") >= tables.scope.first).sort_by("batch_id")
+    pending = [] if tables.status is None else tables.status["pending"]
+    covered = tables.scope.of("batch_id") | pc.field("batch_id").isin(pa.array(pending, pa.int64()))
+    found = tables.quality.to_table(filter=covered).sort_by("batch_id")
     rows: list[dict[str, Any]] = [
         {name: plain(found.column(name)[index]) for name in found.schema.names} for index in range(found.num_rows)
     ]
