@@ -206,13 +206,19 @@ def test_a_check_of_all_rows_that_one_source_fails_alike_is_shown_once(tmp_path:
         for n, share in ((1, 0.5), (2, 0.0625), (3, 0.0625))
         for table in ("events/readings", "batches")
     ]
-    page = Page.of(build(warehouse(tmp_path, SETTINGS, [*two_runs(), LAST], quality=checks).tables))
+    page = Page.of(build(warehouse(tmp_path / "alike", SETTINGS, [*two_runs(), LAST], quality=checks).tables))
     shown = [[line[name] for name in ("run", "table", "observed", "limit")] for line in page.lines("quality-table")]
     assert shown == [
         [run, "events/readings", value, "at most 2 %"]
         for run, value in (("r3", "6.25 %"), ("r2", "6.25 %"), ("r1", "50 %"))
     ]
     assert page.captions["quality-history"] == "3 checks in 3 runs, oldest on the left: 3 failed."
+    for check in checks[::2]:
+        check |= {"limit": 0.6, "success": True}
+    page = Page.of(build(warehouse(tmp_path / "own", SETTINGS, [*two_runs(), LAST], quality=checks).tables))
+    failed = {line["table"] for line in page.lines("quality-table") if line["result"] == "failed"}
+    assert failed == {"batches"}, "the source has a limit of its own, and keeps it"
+    assert page.captions["quality-history"].endswith("3 failed.")
 
 
 def test_a_target_is_a_share() -> None:

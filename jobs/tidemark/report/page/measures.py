@@ -48,13 +48,14 @@ def bounded(expectation: str, limit: object) -> str | None:
 
 
 def once(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the checks without those of all sources together that one source of the same run says as well."""
+    """Return the checks without those of all sources together that one source of the same run says as well, with
+    its limit and its result."""
     own = {_seen(each) for each in checks if each["table"] != "batches"}
     return [each for each in checks if each["table"] != "batches" or _seen(each) not in own]
 
 
 def _seen(check: Mapping[str, Any]) -> tuple[object, ...]:
-    return check.get("run_id"), check["expectation"], check["observed"]
+    return tuple(check.get(name) for name in ("run_id", "expectation", "observed", "limit", "success", "severity"))
 
 
 def failed(check: Mapping[str, Any]) -> str:
