@@ -160,6 +160,31 @@ def test_a_blocked_run_says_which_check_failed_in_per_cent_and_what_releases_it(
     assert any(each.startswith(f"tidemark release {folder / 'toll.yml'} r3") for each in Page.of(text).sentences)
 
 
+def test_a_failed_check_that_blocks_nothing_is_told_by_the_pipeline_its_run_and_status(tmp_path):
+    config = write_file(tmp_path, "toll")
+    write_tables(tmp_path)
+    ledger = Ledger(tmp_path / "warehouse" / "toll")
+    first, second = ledger.batches(1, 2)
+    for record, share in ((first, 0.5), (second, 0.0625)):
+        warned = replace(FAILED, observed=share, severity=Severity.WARN)
+        ledger.record_checks(record, [warned, replace(warned, table="events/readings", limit=0.6, success=True)])
+    client = client_of(application(tmp_path, Doorman({"reader": ["tidemark_toll"]})))
+    told = "dropped share of all rows is {} %, at most 2 % is allowed, in run {}."
+    for path, share, run in (("", "6.25", "r2"), ("/runs/r2", "6.25", "r2"), ("/runs/r1", "50", "r1")):
+        assert told.format(share, run) in Page.of(client.get(f"/pipelines/toll{path}").text).sentences
+    assert Pipeline.load(config).status()["failed"] == [told.format("6.25", "r2")]
+
+
+def test_checks_of_a_blocked_run_are_told_once_those_that_block_with_its_state(stopped):
+    folder, planned = stopped
+    ledger = Ledger(folder / "warehouse" / "toll")
+    ledger.record_checks(planned, [FAILED, replace(FAILED, expectation="adjusted_share", severity=Severity.WARN)])
+    ledger.block(planned)
+    client = client_of(application(folder, Doorman({"reader": ["tidemark_toll"]})))
+    text = client.get("/pipelines/toll/runs/r3").text
+    assert text.count("dropped share of all rows") == text.count("adjusted share of all rows") == 1
+
+
 def test_a_blocked_run_whose_task_asks_a_person_waits_for_approval(stopped):
     folder, planned = stopped
     ledger = Ledger(folder / "warehouse" / "toll")

@@ -106,6 +106,9 @@ def test_status_fits_and_ends_with_the_command(width: int) -> None:
     text = "\n".join(lines)
     assert "holds back" in text
     assert "readings: combined watermark 2026-01-01 12:00:00, output delay 1h." in text
+    failed = "dropped share of all rows is 4 %, at most 1 % is allowed, in run r2."
+    lines = drawn(status_view({**found, "failed": [failed]}, width), width)
+    assert [lines.index(failed), lines[0][:5]] == [2, "As of"]
 
 
 def test_status_before_the_first_run_says_so() -> None:

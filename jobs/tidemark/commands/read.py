@@ -16,7 +16,7 @@ from pyarrow.dataset import dataset
 from tidemark.commands.exclude import why
 from tidemark.commands.filters import Filters, instant
 from tidemark.commands.names.known import behind, fixed, lagging, names_of
-from tidemark.commands.state import standing
+from tidemark.commands.state import failed_checks, standing
 from tidemark.commands.summaries import stream_summary
 from tidemark.commands.versions import compared_spec, in_force
 from tidemark.config import PipelineSpec
@@ -210,6 +210,7 @@ class Reader:
             "pending": pending,
             "standing": standing(self.ledger, str(self.spec.path)),
             "blocked": None if obstacle is None else obstacle.message,
+            "failed": failed_checks(self.ledger, tail.last_run),
             "abandoned": self._abandoned(through),
             "chain": self._head(),
             "damaged": [{"table": name, "why": str(loss)} for name, loss in losses(self.ledger).items()],

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from enum import StrEnum
 
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.quality import Check
 from tidemark.core.times import format_time
+from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lock import holder
-from tidemark.ledger.tail import BLOCKED
+from tidemark.ledger.tail import BLOCKED, RunRange
 from tidemark.records.status import StandingRecord
+from tidemark.report.page.measures import failed, once
 from tidemark.runner.checks import failure_text, released, standing_in_the_way
+from tidemark.storage.damaged_files import UNREADABLE
 
 
 class PipelineState(StrEnum):
@@ -36,12 +40,12 @@ def standing(ledger: Ledger, config: str) -> StandingRecord:
         return {"state": state.value, "run_id": None, "as_of": None, "failed": [], "sentence": None, "commands": []}
     record, holding = tail.pending[-1], holder(ledger.root)
     state = _state(ledger, record, holding)
-    failed = list(map(failure_text, blocking_checks(ledger))) if state is PipelineState.BLOCKED else []
+    blocking = blocking_checks(ledger) if state is PipelineState.BLOCKED else []
     return {
         "state": state.value,
         "run_id": record.run_id,
         "as_of": format_time(record.as_of),
-        "failed": failed,
+        "failed": list(map(failure_text, blocking)),
         "sentence": _sentence(state, tail.pending[0], record, holding),
         "commands": list(_commands(state, record, config)),
     }
@@ -52,6 +56,18 @@ def blocking_checks(ledger: Ledger) -> list[Check]:
     pending."""
     pending = ledger.last().pending
     return [check for check in ledger.checks(pending[-1].batch_id) if check.blocks] if pending else []
+
+
+def failed_checks(ledger: Ledger, run: RunRange | None, told: Collection[Check] = ()) -> list[str]:
+    """One sentence on each failed check of a run, but for those that are told elsewhere; a table of checks that can't
+    be read gives one on that."""
+    if run is None:
+        return []
+    try:
+        found = [check for check in ledger.checks(run.last) if not check.success and check not in told]
+    except (TidemarkError, *UNREADABLE) as error:
+        return [f"The checks of run {run.run_id} could not be read: {error}"]
+    return [f"{failed(check)}, in run {run.run_id}." for check in once(list(map(asdict, found)))]
 
 
 def _state(ledger: Ledger, record: BatchRecord, holding: str | None) -> PipelineState:

@@ -183,7 +183,10 @@ def _runs(served: Served) -> APIRouter:
         if found is None:
             raise failures.refusal(404)
         shown = within(found)
-        page = runs.run(name, run_id, shown, served.around(name, shown.rows), pages.why(run_id), links)
+        around = served.around(name, shown.rows)
+        told = around.standing.failed if around.standing.record["run_id"] == run_id else ()
+        causes, failing = pages.why(run_id), pages.failed_checks(run_id, told)
+        page = runs.run(name, run_id, shown, around, causes, failing, links)
         return answer(at(page, name, "runs"), links)
 
     return router

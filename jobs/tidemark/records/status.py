@@ -111,8 +111,8 @@ class TableDamage(TypedDict):
 
 class StatusRecord(ProgressRecord):
     """Record of `status`. `pending` are batches that are not committed; `blocked` is the reason why no run goes on
-    (null: none), `chain` the head of the chain of batches (null: there is none yet). `names` are sentences on names
-    of tables that do not read the live version."""
+    (null: none), `chain` the head of the chain of batches (null: there is none yet). `failed` are sentences on the
+    failed checks of the newest committed run, `names` those on names of tables that do not read the live version."""
 
     pipeline: str
     version: int
@@ -120,6 +120,7 @@ class StatusRecord(ProgressRecord):
     pending: list[int]
     standing: StandingRecord
     blocked: str | None
+    failed: list[str]
     abandoned: list[AbandonedRun]
     chain: str | None
     damaged: list[TableDamage]

@@ -126,7 +126,7 @@ def status_view(record: StatusRecord, width: int) -> RenderableType:
     for damage in record.get("damaged", ()):
         sentence = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` makes it again."
         parts += [Text(safe(sentence), style="bold"), Text()]
-    for sentence in record.get("names", ()):
+    for sentence in (*record.get("failed", ()), *record.get("names", ())):
         parts += [Text(safe(sentence), style="bold"), Text()]
     parts.append(_partitions(record, wide=width >= WIDE_STATUS))
     if record["truncated"]:

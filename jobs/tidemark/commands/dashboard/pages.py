@@ -6,7 +6,7 @@ their rows, to count the pages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemark.commands.dashboard.batch_rows import BatchRows, batch_rows
@@ -15,7 +15,7 @@ from tidemark.commands.dashboard.history import BatchHistory, history_of
 from tidemark.commands.dashboard.paged import SIZE, ListPage, checks_of, letters_of, page_of
 from tidemark.commands.dashboard.versions import ListedVersion, versions_of
 from tidemark.commands.read import Reader
-from tidemark.commands.state import blocking_checks, standing
+from tidemark.commands.state import blocking_checks, failed_checks, standing
 from tidemark.config import PipelineSpec
 from tidemark.core.batch_result import BatchRecord, Finding
 from tidemark.core.policy import Fate
@@ -138,6 +138,11 @@ class Pages:
     def failed(self) -> Sequence[Check]:
         """The checks that block the last run."""
         return blocking_checks(self.ledger)
+
+    @explained
+    def failed_checks(self, run_id: str, told: Collection[Check]) -> list[str]:
+        """Sentences on the failed checks of a run, but for those that are told elsewhere."""
+        return failed_checks(self.ledger, self.ledger.run(run_id), told)
 
     @explained
     def explain(self, source: str, partition: str, offset: int) -> ExplainRecord:

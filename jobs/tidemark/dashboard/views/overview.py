@@ -28,7 +28,8 @@ def overview(
     name = status["pipeline"]
     dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
     data = {**status, **states_data(beside.standing), "causes": list(beside.causes.causes)}
-    attention = [f"{each['source']}: {text}." for each in status["sources"] for text in each["attention"]]
+    attention = [*status["failed"]]
+    attention += [f"{each['source']}: {text}." for each in status["sources"] for text in each["attention"]]
     if status["as_of"] is None:
         first = paragraph("No run has committed anything yet.")
         block = [] if beside.standing.calm else first_lines(name, beside.standing, beside.causes, attention, links)

@@ -44,14 +44,23 @@ def runs(name: str, shown: ListPage[BatchRecord], around: Around, links: Links) 
     return Page(f"{name}: runs", inner, data=_data(shown, around))
 
 
-def run(name: str, run_id: str, shown: ListPage[BatchRecord], around: Around, causes: Causes, links: Links) -> Page:
-    """Return the page of one run, which begins with what is abnormal in it."""
+def run(
+    name: str,
+    run_id: str,
+    shown: ListPage[BatchRecord],
+    around: Around,
+    causes: Causes,
+    failing: Sequence[str],
+    links: Links,
+) -> Page:
+    """Return the page of one run, which begins with what is abnormal in it; `failing` are sentences on failed checks
+    that its state does not tell."""
     newest = shown.rows[0] if shown.rows else None
     about = (
         [] if newest is None else [paragraph(f"As of {moment(newest.as_of)}. ", *_where(name, run_id, around, links))]
     )
     inner = (
-        *_first(name, run_id, newest, around, causes, links),
+        *_first(name, run_id, newest, around, causes, failing, links),
         *about,
         _batches(name, shown.rows, around, links),
         pager(shown, links.pipeline(name, "runs", run_id), "batch", "es"),
@@ -62,12 +71,18 @@ def run(name: str, run_id: str, shown: ListPage[BatchRecord], around: Around, ca
 
 
 def _first(
-    name: str, run_id: str, newest: BatchRecord | None, around: Around, causes: Causes, links: Links
+    name: str,
+    run_id: str,
+    newest: BatchRecord | None,
+    around: Around,
+    causes: Causes,
+    failing: Sequence[str],
+    links: Links,
 ) -> list[Html]:
     standing = around.standing
     if standing.record["run_id"] == run_id:
-        return first_lines(name, standing, causes, (), links)
-    return [] if newest is None or newest.status == "planned" else of_run(causes)
+        return first_lines(name, standing, causes, failing, links)
+    return [] if newest is None or newest.status == "planned" else of_run(causes, failing)
 
 
 def _data(shown: ListPage[BatchRecord], around: Around) -> dict[str, object]:

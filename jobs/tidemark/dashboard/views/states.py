@@ -70,12 +70,11 @@ def first_lines(name: str, standing: Standing, causes: Causes, attention: Iterab
     return [paragraph("Nothing is out of the ordinary in the newest run.", class_="calm")]
 
 
-def of_run(causes: Causes) -> list[Html]:
-    """Return the lines that a run's page begins with: what is abnormal in it, and why."""
-    if causes.unseen is not None:
-        return [quiet(causes.unseen)]
-    found = _abnormal([each["sentence"] for each in causes.causes[:_MOST]])
-    return found or [paragraph("Nothing is out of the ordinary in this run.", class_="calm")]
+def of_run(causes: Causes, failing: Sequence[str]) -> list[Html]:
+    """Return the lines that a run's page begins with: what is abnormal in it and why, and its failed checks."""
+    found = _abnormal([*(each["sentence"] for each in causes.causes[:_MOST]), *failing])
+    unseen = [] if causes.unseen is None else [quiet(causes.unseen)]
+    return [*found, *unseen] or [paragraph("Nothing is out of the ordinary in this run.", class_="calm")]
 
 
 def _state(name: str, standing: Standing, causes: Sequence[str], links: Links) -> Html:
