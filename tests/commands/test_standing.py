@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ledger_samples import NOON
-from tidemark.commands.state import standing
+from tidemark.commands.state import PipelineState, _commands, standing
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.quality import Check, Severity
 from tidemark.ledger.ledger import Ledger
@@ -50,6 +50,9 @@ def test_a_blocked_run_is_told_with_the_checks_that_failed_and_what_releases_it(
     assert found["failed"] == ["events/readings: max_dropped is 0.5, limit 0.01"]
     verbs = [f"tidemark {verb} toll.yml 'r 1' --reason ..." for verb in ("release", "abandon")]
     assert found["commands"] == ["tidemark rows toll.yml --batch 1", *verbs]
+    dashed = replace(PLANNED, run_id="-r")
+    commands = list(_commands(PipelineState.BLOCKED, dashed, "toll.yml"))
+    assert commands[1] == "tidemark release --reason ... -- toll.yml -r"
     ledger.release(PLANNED, "it is right")
     assert standing(Ledger(ledger.root), "toll.yml")["state"] == "released"
 

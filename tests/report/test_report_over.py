@@ -96,6 +96,8 @@ def test_quarantined_rows_are_counted_by_runs_as_they_may_lack_an_arrival(tmp_pa
     found = Answers.of(tables).aftermath
     assert found is not None
     assert over(found).startswith("Yes: of 30 rows that were taken in later runs none was quarantined (invalid row)")
+    rows_of = "tidemark rows toll.yml --source readings --fate quarantined --reason invalid_row"
+    assert f"Its rows: {rows_of}" in Page.of(build(tables)).sentences, "no times, as these rows have none"
 
 
 def test_the_page_answers_below_its_first_sentence_and_gives_the_command(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from typing import Any
 
 import pytest
@@ -64,6 +65,17 @@ def test_the_list_says_how_many_match_and_how_to_read_on() -> None:
     assert lines[-2].startswith("5,000 rows match, the newest 1 are shown.")
     assert lines[-1].strip() == "tidemark explain toll.yml readings 0 1"
     assert drawn(rows_view(listing(), 80), 80) == ["No row matches."]
+    lines = drawn(rows_view(listing(row(partition="-1")), 80, "toll.yml"), 80)
+    assert lines[-1].strip() == "tidemark explain -- toll.yml readings -1 1", "no option"
+
+
+def test_a_command_that_continues_on_a_second_line_is_still_the_same_for_a_shell() -> None:
+    config = "/srv/data platform/pipelines of the toll team/toll booths.yml"
+    lines = drawn(rows_view(listing(row(partition="lane 1")), 80, config), 80)
+    begin = next(n for n, line in enumerate(lines) if line.startswith("  tidemark"))
+    assert max(map(len, lines)) <= 80
+    words = ["tidemark", "explain", config, "readings", "lane 1", "1"]
+    assert shlex.split("\n".join(lines[begin:])) == words
 
 
 def test_a_row_without_times_is_shown() -> None:
@@ -102,7 +114,7 @@ def test_status_fits_and_ends_with_the_command(width: int) -> None:
     found = status(states, {"readings": Combined(T0)}, T0 + HOUR, [dropping(1, T0), dropping(2, T0 + HOUR)])
     lines = drawn(status_view(found, width), width)
     assert max(len(line) for line in lines) <= width
-    assert lines[-1].strip() == "tidemark rows CONFIG --fate dropped --since 2026-01-01T12:00:00Z"
+    assert lines[-1].strip() == "tidemark rows CONFIG --fate dropped --batch 2"
     text = "\n".join(lines)
     assert "holds back" in text
     assert "readings: combined watermark 2026-01-01 12:00:00, output delay 1h." in text

@@ -115,6 +115,13 @@ def test_what_cannot_be_asked_is_an_error_and_before_the_first_run_nothing_is_fo
     assert new.why() == {"scope": "no run is committed yet", "rows": 0, "history": 0, "causes": []}
 
 
+def test_of_several_sources_each_sentence_begins_with_its_own():
+    source, asked = judged_world(chosen("fast", "bad_file"))
+    other = replace(source, rules=replace(source.rules, name="t"))
+    (alone, *_), both = causes_of([source], asked).causes, causes_of([source, other], asked).causes
+    assert {each.sentence for each in both} >= {f"s: {alone.sentence}", f"t: {alone.sentence}"}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_sentence_names_a_planted_cause(kind):
     planted = chosen("fast", kind)

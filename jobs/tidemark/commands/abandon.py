@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from tidemark.arguments import reason_for
 from tidemark.context import RunContext
 from tidemark.core.batch_result import APPLICATION, BatchRecord, LastWrite, writer_of
+from tidemark.core.shell import command
 from tidemark.core.stream_output import OUTPUTS
 from tidemark.errors import TidemarkError, UsageError
 from tidemark.ledger.abandoned import set_aside
@@ -156,11 +157,12 @@ def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> Tide
     """Error of a planned run that fails without a fault of a disk, of a service or of a table; its hint says what
     to do next."""
     run = records[0].run_id
+    aside = command("abandon", config, run, options=("--reason", "..."))
     return TidemarkError(
         f"run {run} is planned and fails: {type(error).__name__}: {_said(error)}"[:1000],
         where=config,
-        hint=f"remove the cause and run again; if it is the configuration or an object, `tidemark abandon {config} "
-        f"{run} --reason ...` sets the run aside: then edit the file, or move the object away, and run again",
+        hint=f"remove the cause and run again; if it is the configuration or an object, `{aside}` sets the run "
+        "aside: then edit the file, or move the object away, and run again",
     )
 
 

@@ -14,6 +14,7 @@ from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.core.batch import Batch, RunPlan
 from tidemark.core.batch_result import LISTED, BatchRecord
+from tidemark.core.shell import command
 from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
@@ -52,7 +53,7 @@ class Promotion:
             raise UsageError(
                 f"version {version} does not exist",
                 where=str(root),
-                hint=f"there are {names}: `tidemark versions {self.spec.path}`",
+                hint=f"there are {names}: `{command('versions', self.spec.path)}`",
             )
         before, brought, since = self.live.version, [], versions.commits(root)
         target = Ledger(root, version)

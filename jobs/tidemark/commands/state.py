@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from enum import StrEnum
 
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.quality import Check
+from tidemark.core.shell import command
 from tidemark.core.times import format_time
 from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
@@ -92,12 +92,12 @@ def _sentence(state: PipelineState, first: BatchRecord, last: BatchRecord, holdi
 
 
 def _commands(state: PipelineState, record: BatchRecord, config: str) -> Iterator[str]:
-    run = f"{shlex.quote(config)} {shlex.quote(record.run_id)} --reason ..."
+    reason = ("--reason", "...")
     if state is PipelineState.BLOCKED:
-        yield shlex.join(["tidemark", "rows", config, "--batch", str(record.batch_id)])
-        yield f"tidemark release {run}"
-        yield f"tidemark abandon {run}"
+        yield command("rows", config, options=("--batch", str(record.batch_id)))
+        yield command("release", config, record.run_id, options=reason)
+        yield command("abandon", config, record.run_id, options=reason)
     elif state is not PipelineState.RUNNING:
-        yield shlex.join(["tidemark", "run", config])
+        yield command("run", config)
         if state is PipelineState.INTERRUPTED:
-            yield f"tidemark abandon {run}"
+            yield command("abandon", config, record.run_id, options=reason)

@@ -14,6 +14,7 @@ from tidemark.config.evolution import changes
 from tidemark.config.load import relocated
 from tidemark.core.batch_result import BatchRecord
 from tidemark.core.quality import within
+from tidemark.core.shell import command
 from tidemark.core.times import format_time
 from tidemark.errors import ConfigError
 from tidemark.ledger import versions
@@ -70,12 +71,12 @@ def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
     how = made(ledger)
     if how is None or how.rebuilt is None:
         return None, None
-    ends = f"--from {format_time(how.from_)}" + ("" if how.to is None else f" --to {format_time(how.to)}")
+    ends = ("--from", format_time(how.from_), *(() if how.to is None else ("--to", format_time(how.to))))
     batches = range(how.rebuilt, how.through + 1)
     proof = (
         f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
-        f"were compared with what it recorded; `tidemark backfill {file} {ends}` makes them again, and finds no "
-        "difference"
+        f"were compared with what it recorded; `{command('backfill', file, options=ends)}` makes them again, and "
+        "finds no difference"
     )
     return batches, proof
 
@@ -211,7 +212,8 @@ def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
         if version == versions.FIRST:
             raise
         edit = f"write into {spec.path} what each key was, and run again"
-        build = f"build a version under the file as it is, and promote it: tidemark backfill {spec.path} --from T0"
+        backfill = command("backfill", spec.path, options=("--from", "T0"))
+        build = f"build a version under the file as it is, and promote it: {backfill}"
         hint = f"version {version} is live, and was made under other settings: {edit}; or {build}"
         raise ConfigError(error.problems, hint=hint) from None
 

@@ -16,6 +16,7 @@ from tidemark.config.models.values import shown
 from tidemark.config.options import canonical
 from tidemark.config.secrets import everywhere, hidden
 from tidemark.config.types import Column, parse_schema
+from tidemark.core.shell import command
 from tidemark.errors import ConfigError, Problem
 
 _Step = tuple[bool, str, str]
@@ -35,8 +36,8 @@ def changes(recorded: Mapping[str, Any], spec: PipelineSpec, returned: Collectio
     steps = [(accepted, key, _without_values(hidden(message))) for accepted, key, message in found]
     refused = [Problem(str(spec.path), key, message) for accepted, key, message in steps if not accepted]
     if refused:
-        command = f"tidemark backfill {spec.path} --from T0"
-        raise ConfigError(refused, hint=f"undo this, or build a new version under the new rules: {command}")
+        backfill = command("backfill", spec.path, options=("--from", "T0"))
+        raise ConfigError(refused, hint=f"undo this, or build a new version under the new rules: {backfill}")
     return [f"{key}: {message}" for _, key, message in steps]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tidemark.core.batch import LandedObject, RunPlan
 from tidemark.core.batch_result import BatchRecord, Finding
+from tidemark.core.shell import command
 from tidemark.errors import TidemarkError
 from tidemark.ledger.tables.rows import Row, finding_text, object_row
 from tidemark.storage import Location
@@ -42,10 +43,10 @@ def of_objects(rows: Iterable[Row]) -> list[Row]:
 
 def lost_plan(location: Location, record: BatchRecord, there: int) -> TidemarkError:
     """The error for a planned batch whose objects are no longer all in the table `plans`."""
+    aside = command("abandon", "CONFIG", record.run_id, options=("--reason", "..."))
     return TidemarkError(
         f"the table plans is damaged: it has {there} of the {record.objects} objects of batch {record.batch_id}, "
         f"which run {record.run_id} has planned and not committed",
         where=str(location),
-        hint=f"restore the folder from a copy, or `tidemark abandon CONFIG {record.run_id} --reason ...`: the next "
-        "run then takes the objects",
+        hint=f"restore the folder from a copy, or `{aside}`: the next run then takes the objects",
     )

@@ -48,7 +48,8 @@ class SourceSummary(TypedDict):
 
 
 class PastRunSummary(RowsByFate):
-    """Results of a recent run; `command` lists its dropped rows (null: it has none)."""
+    """Results of a recent run; `command` lists its dropped rows, those of the batch that dropped most (null: it
+    has none)."""
 
     run_id: str
     as_of: str | None

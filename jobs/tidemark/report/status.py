@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, zip_longest
+from itertools import groupby
 
 from tidemark.core.advance import SourceRules
 from tidemark.core.batch_result import BatchRecord, total
 from tidemark.core.policy import Fate
+from tidemark.core.shell import command
 from tidemark.core.watermarks import UNKNOWN, Combined, PartitionState, latest
 from tidemark.records.runs import rows_by_fate
 from tidemark.records.status import PartitionSummary, PastRunSummary, ProgressRecord, SourceSummary
@@ -36,7 +36,7 @@ def status(
     """Return `{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
 
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock. `batches` are
-    the recent ones; a run whose first batches are missing only dates the run after it. `sources` adds declared
+    the recent ones; a run whose first batches are missing is left out. `sources` adds declared
     partitions that have no state yet, and policies for the sentences. `limits` are the longest delays of each
     source. `config` is the pipeline's file, as the shown commands name it.
     """
@@ -48,7 +48,7 @@ def status(
         "as_of": iso(as_of),
         "partitions": shown,
         "sources": progress.sources(),
-        "runs": list(_runs(batches, rules, config)),
+        "runs": list(_runs(batches, config)),
         "truncated": len(shown) < len(progress.states),
     }
 
@@ -214,17 +214,15 @@ def _lowest(name: str, state: PartitionState, rules: SourceRules | None) -> str:
     return f"partition {name} is lowest, at {mark}: {idle}"
 
 
-def _runs(batches: Iterable[BatchRecord], rules: Mapping[str, SourceRules], config: str) -> Iterator[PastRunSummary]:
+def _runs(batches: Iterable[BatchRecord], config: str) -> Iterator[PastRunSummary]:
     ordered = sorted(batches, key=lambda record: record.batch_id, reverse=True)
-    grouped = [list(group) for _, group in groupby(ordered, key=lambda record: record.run_first)]
-    for run, before in zip_longest(grouped, grouped[1:], fillvalue=None):
-        if run and run[-1].batch_id == run[-1].run_first:
-            yield _run(run, before[0].as_of if before else None, rules, config)
+    for _, group in groupby(ordered, key=lambda record: record.run_first):
+        run = list(group)
+        if run[-1].batch_id == run[-1].run_first:
+            yield _run(run, config)
 
 
-def _run(
-    records: Sequence[BatchRecord], previous: int | None, rules: Mapping[str, SourceRules], config: str
-) -> PastRunSummary:
+def _run(records: Sequence[BatchRecord], config: str) -> PastRunSummary:
     newest = records[0]
     fates, reasons = total(account for record in records for account in record.accounts)
     done = all(record.status == newest.status for record in records)
@@ -239,15 +237,11 @@ def _run(
         "rows": sum(fates.values()),
         **rows_by_fate(fates),
         "by_reason": {str(reason): count for reason, count in reasons.items()},
-        "command": _command(previous, rules, config) if fates[Fate.DROPPED] else None,
+        "command": _dropped_rows(records, config) if fates[Fate.DROPPED] else None,
     }
 
 
-def _command(previous: int | None, rules: Mapping[str, SourceRules], config: str) -> str:
-    """Return the command that lists a run's dropped rows: they arrive after the as_of of the run before it, less the
-    longest landing_delay."""
-    words = ["tidemark", "rows", config, "--fate", "dropped"]
-    if previous is not None:
-        delay = max((rule.landing_delay for rule in rules.values()), default=0)
-        words += ["--since", iso(previous - delay) or ""]
-    return shlex.join(words)
+def _dropped_rows(records: Sequence[BatchRecord], config: str) -> str:
+    """Return the command that lists dropped rows of a run: those of the batch that dropped most."""
+    most = max(records, key=lambda record: total(record.accounts)[0][Fate.DROPPED])
+    return command("rows", config, options=("--fate", "dropped", "--batch", str(most.batch_id)))

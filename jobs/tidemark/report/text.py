@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.core.shell import command
 from tidemark.core.times import parse_time
 from tidemark.records.rows import BlockedRows, ExplainRecord, FoundRow, GroupsRecord, RowsRecord
 from tidemark.records.status import StatusRecord
@@ -57,8 +58,8 @@ def rows_view(result: RowsRecord, width: int, config: str = "CONFIG") -> Rendera
     shown = f"{total:,} rows match" if total != 1 else "1 row matches"
     more = f", the newest {len(rows):,} are shown" if result["truncated"] else ""
     first = rows[0]
-    story = ["tidemark", "explain", config, first["source"], first["partition"], str(first["offset"])]
-    return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(shlex.join(story), width))
+    story = command("explain", config, first["source"], first["partition"], first["offset"])
+    return Group(table, Text(f"{shown}{more}. The story of the first one:"), _command(story, width))
 
 
 def _row_columns(*, several: bool, windowed: bool, wide: bool) -> list[tuple[str, Mapping[str, Any]]]:
@@ -175,15 +176,18 @@ def _indented(view: RenderableType) -> RenderableType:
     return Padding(view, (0, 0, 0, 2))
 
 
-def _command(command: str, width: int) -> RenderableType:
-    """Return a command on a line of its own. If it does not fit, it continues after a backslash, to be copied."""
-    lines = [""]
-    for word in safe(command).split(" "):
-        if lines[-1].strip() and len(lines[-1]) + len(word) > width - 5:
-            lines.append("  ")
-        lines[-1] += f" {word}" if lines[-1].strip() else word
-    whole = safe(command) if len(safe(command)) <= width - 2 else " \\\n".join(lines)
-    return _indented(Text(whole, style="bold"))
+def _command(line: str, width: int) -> RenderableType:
+    """Return a command on a line of its own, without blanks behind it. If it does not fit, it continues after a
+    backslash, to be copied; a quoted word stays whole."""
+    whole = safe(line)
+    if len(whole) <= width - 2:
+        return Text(f"  {whole}", style="bold")
+    lines = ["  tidemark"]
+    for word in map(shlex.quote, shlex.split(whole)[1:]):
+        if len(lines[-1]) + len(word) > width - 3:
+            lines.append("   ")
+        lines[-1] += f" {word}"
+    return Text(" \\\n".join(lines), style="bold")
 
 
 def _second(text: str | None) -> str:

@@ -14,6 +14,7 @@ from tidemark.config.secrets import hidden
 from tidemark.core.advance import States
 from tidemark.core.batch_result import Account, BatchRecord, Outcome
 from tidemark.core.quality import RELEASED, Check, Severity
+from tidemark.core.shell import command
 from tidemark.errors import Blocked, UsageError
 from tidemark.ledger.data_docs import keep_page
 from tidemark.ledger.ledger import Ledger
@@ -242,7 +243,7 @@ def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
     return Blocked(
         f"quality blocks run {record.run_id}, which has published nothing: {'; '.join(map(failure_text, failed))}. "
         + " ".join(causes),
-        hint=f"look at it, then `tidemark release CONFIG {record.run_id} --reason ...`",
+        hint=f"look at it, then `{command('release', 'CONFIG', record.run_id, options=('--reason', '...'))}`",
     )
 
 

@@ -16,6 +16,7 @@ from tidemark.config.models.pipeline import RetentionSpec
 from tidemark.config.models.stream_graph import has_long_sessions, sources_below, streams_below, unbounded
 from tidemark.core.advance import read_from
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.shell import command
 from tidemark.core.streams import opening_states
 from tidemark.core.times import DAY, MAX_TIME, format_time
 from tidemark.core.watermarks import Combined, latest
@@ -146,10 +147,11 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
     since = KeptRows(ledger, first, spec).rows_since(prior.combined, prior.streams)
     below = {name: list(_missed(spec, name, since)) for name in endless}
     lacking = {name: _said(sources[0], since[sources[0]]) for name, sources in below.items() if sources}
-    hint = f"or read landing again: tidemark backfill {spec.path} --from T0 --from-landing"
+    begin = ("--from", "T0")
+    hint = f"or read landing again: {command('backfill', spec.path, options=(*begin, '--from-landing'))}"
     if not lacking:
         lacking = dict(_short_of_windows(spec, prior, endless, since))
-        hint = f"or make it with its history: tidemark backfill {spec.path} --from T0"
+        hint = f"or make it with its history: {command('backfill', spec.path, options=begin)}"
     if lacking:
         said = "a new stream that depends on rows of any age, but"
         raise ConfigError(

@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.core.shell import command
 from tidemark.report.advice import behind, cost, share
 from tidemark.report.words import counted
 
@@ -139,7 +140,7 @@ def _present(cell: ChosenTolerances) -> str:
 def _next(record: AdviseRecord, config: Path) -> str:
     if not record["kept"]:
         return "A run holds the pipeline: this advice was not kept for the report."
-    return f"Next: tidemark report {config} draws it."
+    return f"Next: {command('report', config)} draws it."
 
 
 def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from tidemark.commands.read import Reader
 from tidemark.commands.state import PipelineState, blocking_checks, standing
 from tidemark.config.secrets import hidden
 from tidemark.context import RunContext
+from tidemark.core.shell import command
 from tidemark.errors import TidemarkError
 from tidemark.records.status import StandingRecord
 from tidemark.report.alerts.measured import measured
@@ -57,12 +57,10 @@ def _causes(context: RunContext, run: str | None) -> list[str]:
 
 
 def _commands(found: StandingRecord, config: str) -> Iterator[str]:
-    yield shlex.join(["tidemark", "status", config])
+    yield command("status", config)
     if found["state"] == PipelineState.BLOCKED:
-        run = f"{shlex.quote(config)} {shlex.quote(str(found['run_id']))}"
-        yield f"tidemark why {shlex.quote(config)} --run {shlex.quote(str(found['run_id']))}"
+        yield command("why", config, options=("--run", str(found["run_id"])))
         yield from found["commands"]
-        yield shlex.join(["tidemark", "advise", config])
-        yield f"tidemark abandon {run} --reason ..."
+        yield command("advise", config)
     else:
         yield from found["commands"]

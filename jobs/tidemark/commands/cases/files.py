@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tidemark.config.pipeline_files import CASES, has_cases
+from tidemark.core.shell import command
 from tidemark.errors import UsageError
 
 
@@ -25,7 +26,7 @@ def case_files(config: Path) -> list[Path]:
         own = config.name.rpartition(".")[0] + CASES[0]
         raise UsageError(
             f"there are no cases beside {config}",
-            hint=f"write {folder / own}, or record it: tidemark test --record {config}",
+            hint=f"write {folder / own}, or record it: {command('test', config, options=('--record',))}",
         )
     return found
 

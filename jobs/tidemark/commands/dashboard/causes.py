@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from tidemark.commands.explain.why import UNSEEN, scope_of_batches, why
 from tidemark.commands.read import Reader
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.shell import command
 from tidemark.errors import TidemarkError
 from tidemark.ledger.tables.cache import Cache
 from tidemark.records.causes import CauseRecord
@@ -68,9 +68,9 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
     try:
         rows, files = _size(reader, asked)
         if rows > MOST_ROWS or files > MOST_FILES:
-            command = shlex.join(["tidemark", "why", str(reader.spec.path), "--run", record.run_id])
+            looks = command("why", reader.spec.path, options=("--run", record.run_id))
             return Causes(
-                unseen=f"{rows:,} rows in {files:,} files are too many to look at here: {command} looks at them."
+                unseen=f"{rows:,} rows in {files:,} files are too many to look at here: {looks} looks at them."
             )
         return Causes(tuple(why(reader, None, None, record.run_id)["causes"]))
     except TidemarkError as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from tidemark.commands.dashboard.versions import ListedVersion
+from tidemark.core.shell import command
 from tidemark.dashboard.links import Links, link
 from tidemark.dashboard.shell import Page, quiet
 from tidemark.dashboard.views.states import badge
@@ -25,7 +26,7 @@ def versions(name: str, file: str, listed: Sequence[ListedVersion], users: Mappi
         none = paragraph("No version is recorded yet: the first run makes one.")
         return Page(title, (none,), data={"versions": []})
     heads = ("version", "state", "outputs from", "to", "built from", "made", "made live", "by")
-    command = element("code", f"tidemark replay {file} --all")
+    replay = element("code", command("replay", file, options=("--all",)))
     runs = link("the runs", links.pipeline(name, "runs"))
     inner = (
         table("versions", heads, [_line(each, users, links) for each in listed]),
@@ -34,7 +35,7 @@ def versions(name: str, file: str, listed: Sequence[ListedVersion], users: Mappi
         *_differences(listed),
         paragraph(
             "To see whether a version still comes out as it stands, use ",
-            command,
+            replay,
             "; what DAG runs have verified is listed with ",
             runs,
             ".",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidemark.core.policy import Fate
 from tidemark.report.causes.causes import Cause, heaviest
@@ -25,7 +25,8 @@ class FoundCauses:
 
 
 def causes_of(sources: Sequence[JudgedSource], asked: RowScope) -> FoundCauses:
-    """Find the causes of what is abnormal among the rows that are asked about."""
+    """Find the causes of what is abnormal among the rows that are asked about; of several sources, each sentence
+    begins with its own."""
     found: list[Cause] = []
     rows = days = 0
     for source in sources:
@@ -34,7 +35,10 @@ def causes_of(sources: Sequence[JudgedSource], asked: RowScope) -> FoundCauses:
             rows += count(look)
             days = max(days, single(connection, "SELECT count(DISTINCT h // 24) FROM cells WHERE NOT scope") or 0)
             found += _causes(look)
-    return FoundCauses(tuple(heaviest(found)), rows, days)
+    causes = heaviest(found)
+    if len(sources) > 1:
+        causes = [replace(cause, sentence=f"{cause.source}: {cause.sentence}") for cause in causes]
+    return FoundCauses(tuple(causes), rows, days)
 
 
 def _causes(look: CountedSource) -> Iterator[Cause]:

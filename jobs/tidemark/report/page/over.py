@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
+from tidemark.core.policy import Fate
+from tidemark.core.shell import command
 from tidemark.core.times import HOUR
 from tidemark.report.causes.causes import Cause, Kind
 from tidemark.report.causes.sentences import listed
@@ -20,7 +21,7 @@ def next_steps(answers: Answers) -> Iterator[Html]:
         yield paragraph(element("strong", "Is it over? "), over(answers.aftermath))
     causes = answers.tables.causes
     if causes and causes[0].fate:
-        yield paragraph("Its rows: ", element("code", shlex.join(_command(answers.tables.config, causes[0]))))
+        yield paragraph("Its rows: ", element("code", _rows_of(answers.tables.config, causes[0])))
 
 
 def over(found: Aftermath) -> str:
@@ -42,11 +43,13 @@ def over(found: Aftermath) -> str:
     return f"{answer}: {found.hit:,} of {rows} ({percent(found.hit, found.rows)}) were {fate}{last}."
 
 
-def _command(config: str, cause: Cause) -> list[str]:
+def _rows_of(config: str, cause: Cause) -> str:
+    """Return the command that lists the rows of a cause; quarantined ones of any time, as they may have none."""
     named = ["--partition", cause.partitions[0]] if len(cause.partitions) == 1 else []
     reason = ["--reason", cause.reason] if cause.reason else []
     hours = (cause.first // HOUR * HOUR, (cause.last // HOUR + 1) * HOUR)
     times = [
         text for name, time in zip(("--since", "--until"), hours, strict=True) for text in (name, iso(time) or "")
     ]
-    return ["tidemark", "rows", config, "--source", cause.source, *named, "--fate", cause.fate, *reason, *times]
+    times = [] if cause.fate == Fate.QUARANTINED else times
+    return command("rows", config, options=("--source", cause.source, *named, "--fate", cause.fate, *reason, *times))

@@ -1,0 +1,14 @@
+"""Command lines of tidemark, as messages and pages print them for a shell."""
+
+from __future__ import annotations
+
+import shlex
+
+
+def command(verb: str, *arguments: object, options: tuple[str, ...] = ()) -> str:
+    """Return a command line with every value quoted. If an argument begins with a hyphen, all arguments follow `--`,
+    so that none is taken for an option."""
+    given = list(map(str, arguments))
+    if any(each.startswith("-") for each in given):
+        return shlex.join(["tidemark", verb, *options, "--", *given])
+    return shlex.join(["tidemark", verb, *given, *options])
