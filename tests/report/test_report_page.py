@@ -226,6 +226,10 @@ def test_a_target_is_a_share() -> None:
     assert told == ("1.58 %", "at most 5 %")
 
 
+def test_a_share_below_all_and_a_multiple_below_a_thousand_are_not_rounded_to_them() -> None:
+    assert (measured("dropped_share", 0.9996), measured("dropped_jump", 999.7)) == ("99.96 %", "999.7 times")
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_a_stream_that_is_not_published_is_not_said_to_have_written_no_row(usual: Warehouse) -> None:
     progress = [{"stream": "rolling", "published": False}]

@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console, RenderableType
 from test_report_status import dropping
 
+from tidemark.cli.text.run_results import _streams
+from tidemark.core.quality import compared, figure
 from tidemark.core.times import DAY, HOUR, MINUTE, SECOND, parse_time
 from tidemark.core.watermarks import Combined, PartitionState
 from tidemark.report.status import status
@@ -75,7 +77,7 @@ def test_a_command_that_continues_on_a_second_line_is_still_the_same_for_a_shell
     begin = next(n for n, line in enumerate(lines) if line.startswith("  tidemark"))
     assert max(map(len, lines)) <= 80
     words = ["tidemark", "explain", config, "readings", "lane 1", "1"]
-    assert shlex.split("\n".join(lines[begin:])) == words
+    assert shlex.split("\n".join(lines[begin:]).replace("\\\n", "")) == words, "no blank is behind a backslash"
 
 
 def test_a_row_without_times_is_shown() -> None:
@@ -141,6 +143,42 @@ def test_status_before_the_first_run_says_so() -> None:
 def test_a_duration_is_written_in_its_units(micros: int, exact: str, rough: str) -> None:
     assert (duration(micros), brief(micros)) == (exact, rough)
     assert signed(micros) == (f"+{exact}" if micros > 0 else exact)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (12_345_678.0, "12,345,678"),
+        (0, "0"),
+        (-0.5, "-0.5"),
+        (100 / 3, "33.3"),
+        (99.96, "99.96"),
+        (999.7, "999.7"),
+        (1_234_567.8, "1,234,567.8"),
+        (100 * 0.07, "7"),
+        (100 * 0.29, "29"),
+        (0.00012345, "0.000123"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_number_that_is_not_whole_never_looks_whole_and_a_whole_one_is_written_in_full(
+    value: float, shown: str
+) -> None:
+    assert figure(value) == shown
+
+
+def test_a_check_tells_two_numbers_apart() -> None:
+    assert compared(12_345_678.0, 12_345_679.0) == " is 12,345,678, limit 12,345,679"
+    assert compared(0.1000000004, 0.1) == " is 0.1000000004, limit 0.1"
+    assert compared(2 / 7, None) == " is 0.285714"
+    assert compared(0.1, 0.1) == " is 0.1, limit 0.1"
+
+
+def test_a_table_of_streams_that_is_cut_says_so() -> None:
+    stream = {"rows": 1, "outside": 0, "dead_letters": 0, "watermark": None, "complete": False}
+    lines = drawn(_streams({f"s{number:02}": stream for number in range(25)}), 100)  # type: ignore[misc]
+    assert lines[-1].split() == ["5", "more", "see", "`tidemark", "status`"]
+    assert "s20" not in "".join(lines)
 
 
 def test_a_time_of_the_day_named_before_is_shown_without_its_date() -> None:

@@ -104,6 +104,7 @@ def test_a_share_is_never_rounded_to_none_or_all(count, rows, text):
 def test_costs_targets_and_settings_in_words():
     assert cost(100, 1, 0, None).endswith("there is no output, since some partition never has a watermark")
     assert target(0.01, 0.2) == "at most 1% dropped and at most 20% adjusted"
+    assert target(0.9996, None) == "at most 99.96% dropped"
     assert yaml_of(None, 2 * MINUTE, ("adjust", "keep")) == (
         "late_arrival: off\nout_of_order: {tolerance: 2m, action: keep}"
     )

@@ -1,8 +1,10 @@
-"""Facts about a run's rows beyond their counts, and results of checks (time rules: what is reported)."""
+"""Facts about a run's rows beyond their counts, and results of checks and their numbers as text (time rules: what is
+reported)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -10,6 +12,7 @@ from tidemark.core.policy import Fate
 
 _WORD = 1 << 64
 MOST_EXAMPLES = 5
+_DIGITS, _MOST_DIGITS = 6, 16
 
 
 def within(count: int, rows: int, most: float) -> bool:
@@ -105,3 +108,36 @@ class Check:
 
 RELEASED = "released"
 """Name of the expectation that records the release of a blocked run."""
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """Return a whole number in full, `12,345,678`, and any other with so many significant digits, or with more if it
+    looked whole with them: `33.3`, `99.96`. The last digits, in which sums of floats differ, do not count."""
+    if not math.isfinite(value):
+        return str(value)
+    exact = value if float(value).is_integer() else float(f"{value:.15g}")
+    if float(exact).is_integer():
+        return f"{int(exact):,}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
+    while float(f"{exact:.{decimals}f}").is_integer():
+        decimals += 1
+    return f"{exact:,.{decimals}f}".rstrip("0")
+
+
+def apart(value: float, limit: float, write: Callable[[float, int], str | None], digits: int) -> list[str]:
+    """Return a value and its limit as `write` does it, with as many digits as both need to differ, if they do."""
+    for more in range(digits, _MOST_DIGITS):
+        shown = [str(write(each, more)) for each in (value, limit)]
+        if shown[0] != shown[1]:
+            return shown
+    return [repr(value), repr(limit)] if value != limit else [str(write(each, digits)) for each in (value, limit)]
+
+
+def compared(value: float | None, limit: float | None) -> str:
+    """Return what a check has seen, as it is recorded: ` is 0.0625, limit 0.02`; ` failed` without a value."""
+    if value is None:
+        return " failed"
+    if limit is None:
+        return f" is {figure(value, _DIGITS)}"
+    seen, bound = apart(value, limit, figure, _DIGITS)
+    return f" is {seen}, limit {bound}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidemark.core.quality import figure
 from tidemark.core.times import format_duration
 from tidemark.report.words import brief, counted
 
@@ -29,7 +30,7 @@ def behind(delay: int | None) -> str:
 def target(dropped: float | None, adjusted: float | None) -> str:
     """Return the targets as the shares that they allow; empty where no target is given."""
     parts = [("dropped", dropped), ("adjusted", adjusted)]
-    return " and ".join(f"at most {100 * most:.3g}% {fate}" for fate, most in parts if most is not None)
+    return " and ".join(f"at most {figure(100 * most)}% {fate}" for fate, most in parts if most is not None)
 
 
 def cost(rows: int, adjusted: int, dropped: int, delay: int | None) -> str:

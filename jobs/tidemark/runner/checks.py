@@ -13,7 +13,7 @@ from tidemark.config import PipelineSpec
 from tidemark.config.secrets import hidden
 from tidemark.core.advance import States
 from tidemark.core.batch_result import Account, BatchRecord, Outcome
-from tidemark.core.quality import RELEASED, Check, Severity
+from tidemark.core.quality import RELEASED, Check, Severity, compared
 from tidemark.core.shell import command
 from tidemark.errors import Blocked, UsageError
 from tidemark.ledger.data_docs import keep_page
@@ -249,10 +249,8 @@ def blocked(record: BatchRecord, checks: Sequence[Check]) -> Blocked:
 
 def failure_text(check: Check) -> str:
     """Text of a failed check, without its cause."""
-    bound = "" if check.limit is None else f", limit {check.limit:g}"
-    seen = " failed" if check.observed is None else f" is {check.observed:g}{bound}"
     rows = f" (such as {', '.join(check.examples)})" if check.examples else ""
-    return f"{check.table}: {check.expectation}{seen}{rows}"
+    return f"{check.table}: {check.expectation}{compared(check.observed, check.limit)}{rows}"
 
 
 def _by_run(records: Sequence[Accounted]) -> list[list[Account]]:

@@ -164,8 +164,8 @@ def _assertions(checks: Iterable[Check]) -> data_quality_assertions_dataset.Data
             assertion=check.expectation,
             success=check.success,
             severity="error" if check.severity == "block" else "warn",
-            expected=None if check.limit is None else f"{check.limit:g}",
-            actual=None if check.observed is None else f"{check.observed:g}",
+            expected=None if check.limit is None else f"{check.limit:.15g}",
+            actual=None if check.observed is None else f"{check.observed:.15g}",
         )
         for check in checks
     ]

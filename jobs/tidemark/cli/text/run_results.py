@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from tidemark.cli.text.layout import LONGEST_TABLE, listed, table_of
+from tidemark.core.quality import compared
 from tidemark.report.words import counted
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ def _quality(checks: Sequence[CheckSummary]) -> RenderableType | None:
 
 
 def _check(check: CheckSummary) -> str:
-    limit = "" if check["limit"] is None else f", limit {check['limit']:g}"
     rows = f", such as {', '.join(check['examples'])}" if check["examples"] else ""
-    seen = " failed" if check["observed"] is None else f" is {check['observed']:g}{limit}"
+    seen = compared(check["observed"], check["limit"])
     return f"{check['table']}: {check['expectation']}{seen}{rows}. {check['message']}"
 
 
@@ -110,6 +110,8 @@ def _streams(streams: Mapping[str, StreamSummary]) -> Table | None:
         numbers = (stream["rows"], stream["outside"], stream["dead_letters"])
         counts = (f"{number:,}" if number else "-" for number in numbers)
         table.add_row(name, *counts, "complete" if stream["complete"] else stream["watermark"] or "none yet")
+    if len(streams) > LONGEST_TABLE:
+        table.add_row(f"{len(streams) - LONGEST_TABLE:,} more", "", "", "", "see `tidemark status`")
     return table
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tidemark.core.quality import Check
+from functools import partial
+
+from tidemark.core.quality import Check, apart
 from tidemark.report.page import measures
 
 _SHARE, _JUMP = "_share", "_jump"
-_MOST_DIGITS = 12
 
 
 def measured(check: Check) -> str:
@@ -33,10 +34,7 @@ def _output(table: str) -> str:
 def _of_most(check: Check) -> str:
     """Return `6.25 % of at most 2 %`, with as many digits as both need to differ."""
     name, value, limit = check.expectation, check.observed, check.limit
-    if limit is None:
+    if value is None or limit is None:
         return str(measures.measured(name, value))
-    shown = (
-        tuple(measures.measured(name, each, digits) for each in (value, limit)) for digits in range(3, _MOST_DIGITS)
-    )
-    seen, bound = next((pair for pair in shown if pair[0] != pair[1]), (repr(value), repr(limit)))
+    seen, bound = apart(value, limit, partial(measures.measured, name), 3)
     return f"{seen} of at most {bound}"

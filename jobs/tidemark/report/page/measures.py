@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidemark.core.quality import figure
 from tidemark.core.times import SECOND
 from tidemark.report.words import brief, duration
 
@@ -29,13 +30,11 @@ def measured(expectation: str, value: object, digits: int = _DIGITS) -> str | No
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if not math.isfinite(value):
-        return str(value)
     if expectation in SHARES | TARGETS:
-        return f"{_number(100 * value, digits)} %"
-    if expectation in DELAYS or expectation == _STEP:
+        return f"{figure(100 * value, digits)} %"
+    if math.isfinite(value) and (expectation in DELAYS or expectation == _STEP):
         return (brief if digits == _DIGITS else duration)(round(value * SECOND))
-    return f"{_number(value, digits)} times" if expectation in MULTIPLES else _number(value, digits)
+    return f"{figure(value, digits)} times" if expectation in MULTIPLES else figure(value, digits)
 
 
 def bounded(expectation: str, limit: object) -> str | None:
@@ -70,10 +69,3 @@ def failed(check: Mapping[str, Any]) -> str:
     if limit is None:
         return f"{name} is {seen}"
     return f"{name} is {seen}, limit {limit}" if limit[0].isdigit() else f"{name} is {seen}, {limit} is allowed"
-
-
-def _number(value: float, digits: int) -> str:
-    """Return an integer with groups of thousands, any other number with so many significant digits."""
-    if float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
