@@ -20,6 +20,7 @@ from test_init import FILES
 import tidemark
 from tidemark.cli import invoke
 from tidemark.commands.init import check
+from tidemark.config import secrets
 from tidemark.errors import ConfigError, TidemarkError, UsageError
 
 LATER = START + timedelta(days=1)
@@ -229,14 +230,16 @@ def test_times_are_known_without_spark(tmp_path, expression, value):
     assert source["fates"] == {"on_time": 40, "adjusted": 0, "dropped": 0, "quarantined": 0}
 
 
-def test_what_only_spark_knows_is_said(tmp_path):
+def test_what_only_spark_knows_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(secrets, "_hidden", {})
+    monkeypatch.setenv("OTHERWISE", "received_at")
     land(tmp_path)
     written(tmp_path)
     text = (tmp_path / "toll.yml").read_text()
-    (tmp_path / "toll.yml").write_text(text.replace("by: event_time", "by: coalesce(event_time, received_at)"))
+    (tmp_path / "toll.yml").write_text(text.replace("by: event_time", "by: 'coalesce(event_time, ${OTHERWISE})'"))
     source = checked(tmp_path)
     assert source["fates"] is None
-    assert source["unseen"] == ["timestamp_by: only Spark knows coalesce(event_time, received_at)"]
+    assert source["unseen"] == ["timestamp_by: only Spark knows coalesce(event_time, ${OTHERWISE})"]
 
 
 def test_the_newest_objects_are_sampled(tmp_path):

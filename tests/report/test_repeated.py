@@ -15,6 +15,7 @@ from pyarrow.dataset import Dataset
 from report_warehouse import FakeLedger, event, facts_of, table_of, write
 
 from oracle import SECOND, Source
+from tidemark.config import secrets
 from tidemark.core.times import parse_time
 from tidemark.report.explain.explain import explain
 
@@ -69,6 +70,16 @@ def test_values_that_only_spark_computes_leave_the_row_unnamed(tmp_path: Path) -
     events = write(tmp_path, table_of([row(0, 0, 1.0), repeated(1, 5, 1.0)], PAYLOAD))
     assert explained(events, 1, ("floor(Id)",))["repeats"] is None
     assert explained(events, 1, ("Id",))["repeats"]["offset"] == 0
+
+
+def test_columns_from_the_environment_are_compared_by_name_and_told_as_references(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "_hidden", {"odd name": "KEY"})
+    events = write(tmp_path, table_of([row(0, 0, 1.0), repeated(1, 5, 1.0)], PAYLOAD))
+    found = explained(events, 1, ("Id", "`odd name`"))
+    assert found["repeats"]["offset"] == 0
+    assert "has equal Id, `${KEY}` (deduplicate)" in " ".join(found["sentences"])
 
 
 def test_it_is_the_row_that_a_search_row_by_row_finds(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from report_warehouse import FakeLedger, Recorded, event, facts_of, record, tabl
 from oracle import SECOND, Obj, Row, Run, Source, Verdict, judge
 from published import EXAMPLES
 from strategies import BASE, Log, logs, sources
+from tidemark.config import secrets
 from tidemark.core.times import DAY, MINUTE, parse_time
 from tidemark.errors import UsageError
 from tidemark.report.explain.explain import explain
@@ -230,6 +231,23 @@ def test_a_quarantined_row_is_told_why_with_its_raw_text(tmp_path: Path) -> None
     assert "does not parse" in texts[2]
     assert all('{"broken' in text for text in texts)
     assert explained(recorded, 0)["steps"] == []
+
+
+def test_no_setting_of_a_source_is_told_with_its_value_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "_hidden", {"planted-7f3a": "SALT"})
+    run = Run(AS_OF, (Obj("a.json", AS_OF, (Row(arrival=AS_OF), Row(event=AS_OF))),))
+    recorded = record(tmp_path / "t", DROP, [run])
+    salted = {name: f"{name}('planted-7f3a')" for name in ("timestamp_by", "arrival_time")}
+    facts = replace(recorded.facts, **salted)
+    texts = [str(explain(recorded.events, facts, recorded.ledger, "0", offset).record()) for offset in range(2)]
+    assert "its event time (timestamp_by('${SALT}')) is missing" in texts[0]
+    assert "its arrival (arrival_time('${SALT}')) is missing" in texts[1]
+    unmet = [event(0, AS_OF, _disposition="quarantined", _reasons=["require.sane"], _file="a.json")]
+    facts = replace(recorded.facts, require={"sane": "k <> 'planted-7f3a'"})
+    found = explain(write(tmp_path / "unmet", table_of(unmet)), facts, FakeLedger(), "0", 0)
+    assert "it does not meet a requirement: sane (k <> '${SALT}')." in " ".join(found.sentences)
 
 
 def test_keep_leaves_a_row_behind_the_watermark_on_time(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tidemark.commands.explain.lineage import JudgingRecord, Lineage
 from tidemark.config import SourceSpec
 from tidemark.config.backfill_rules import JUDGING
-from tidemark.config.secrets import hidden
 from tidemark.core.windows import NumberedWindows
 from tidemark.records.rows import ExplainRecord
 from tidemark.report.events import read_row
@@ -61,14 +60,14 @@ def facts_of(source: SourceSpec) -> SourceFacts:
     return SourceFacts(
         source.name,
         source.policy,
-        None if source.timestamp_by is None else hidden(source.timestamp_by),
+        source.timestamp_by,
         source.arrival_time,
         source.landing_delay,
         source.over,
         source.partitions,
         source.punctuated,
         source.lifetimes,
-        require={name: hidden(text) for name, text in source.require.items()},
+        require=source.require,
         duplicates=None if source.deduplicate is None else (source.deduplicate.by, source.deduplicate.within),
     )
 

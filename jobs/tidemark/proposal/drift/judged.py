@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemark.config.models.sources import QualitySpec, SourceSpec
+from tidemark.config.secrets import hidden
 from tidemark.core.policy import Action, Tolerance
 from tidemark.core.quality import within
 from tidemark.core.times import format_duration
@@ -39,7 +40,8 @@ def sampled_times(spec: SourceSpec, taken: RowSample, lost: set[int]) -> Sampled
     landed = [taken.objects[number].modified for number in taken.of]
     times = {key: instants(text, spec.columns, taken) for key, text in _expressions(spec).items()}
     partitions = _partitions(spec, taken)
-    unseen = [f"{key}: only Spark knows {text}" for key, text in _expressions(spec).items() if times[key] is None]
+    unknown = {key: text for key, text in _expressions(spec).items() if times[key] is None}
+    unseen = [f"{key}: only Spark knows {hidden(text)}" for key, text in unknown.items()]
     if partitions is None:
         unseen.append("partition: only Spark knows its expression")
     if unseen or partitions is None:

@@ -52,7 +52,8 @@ class SourceFacts:
 
     `arrival_time` is its column or expression, `partitions` are the declared ones. A `punctuation` replaces the
     policy. `before` holds the policies that judged the rows before it, if they differ. `require` has requirements by
-    name, `duplicates` what makes rows duplicates, and for how long, microseconds.
+    name, `duplicates` what makes rows duplicates, and for how long, microseconds. Texts may have values from the
+    environment: they are hidden where they are shown.
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow.compute as pc
 
+from tidemark.config.secrets import hidden
 from tidemark.config.sql.names import plain_names
 from tidemark.core.policy import Reason
 from tidemark.report.events import EventRow, payload_columns, read_row
@@ -42,7 +43,7 @@ def sentence(past: Past, earlier: EventRow | None, day: str | None) -> str:
         return "It repeats an earlier row of its partition, and was dropped before any step."
     by, within = past.facts.duplicates
     kept = "It was dropped before any step: no tolerance would have kept it."
-    equal = f"has equal {', '.join(by)} (deduplicate). {kept}"
+    equal = f"has equal {hidden(', '.join(by))} (deduplicate). {kept}"
     if earlier is None:
         arrived = f"which arrived less than {duration(within)} before it"
         return f"It is a duplicate: an earlier row of its partition, {arrived}, {equal}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tidemark.config.secrets import hidden
 from tidemark.core.policy import REQUIREMENT, Action, Fate, Reason
 from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.events import EventRow
@@ -117,7 +118,8 @@ def _quarantined(past: Past, arrival: Arrival, day: str | None) -> Iterator[str]
 
 def _unmet(past: Past) -> str:
     names = [each.removeprefix(REQUIREMENT) for each in past.row.reasons]
-    told = [f"{name} ({past.facts.require[name]})" if name in past.facts.require else name for name in names]
+    known = past.facts.require
+    told = [f"{name} ({hidden(known[name])})" if name in known else name for name in names]
     return f"it does not meet {'a requirement' if len(told) == 1 else 'requirements'}: {', '.join(told)}"
 
 
@@ -126,9 +128,9 @@ def _bad_time(past: Past) -> str:
     late = "or more than clock_skew after its object's landing time"
     timed, arrives = past.facts.timestamp_by, past.facts.arrival_time
     if timed and past.row.event_time is None:
-        return f"its event time ({timed}) is {missing}"
+        return f"its event time ({hidden(timed)}) is {missing}"
     if timed and arrives:
-        return f"its arrival ({arrives}) is {missing}, {late}"
+        return f"its arrival ({hidden(arrives)}) is {missing}, {late}"
     return f"a required time is {missing}, {late}"
 
 
