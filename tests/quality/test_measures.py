@@ -145,6 +145,7 @@ def test_steps_and_delays_of_watermarks_are_seconds():
     after = replace(before, watermark=3 * SECOND, idle=True)
     combined = {"readings": Combined(5 * SECOND)}, {"readings": Combined(6 * SECOND)}
     part, whole = watermarks(SPEC, ({key: before}, {key: after}), combined, 63 * SECOND)
+    assert (part.owner, whole.owner) == ("events/readings", "events/readings")
     assert (part.values["step"], part.values["standing"]) == (-2.0, 1.0)
     assert (whole.values["step"], whole.values["watermark_delay"]) == (1.0, 60.0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -109,6 +111,20 @@ def test_of_several_sources_the_one_furthest_off_its_own_limit_is_told(given, ob
     check = of("watermarks", *delays(*given))["watermarks", "watermark_delay"]
     assert (check.observed, check.limit, check.success) == (observed, limit, success)
     assert f"(in source {source}" in check.message
+
+
+def test_a_delay_does_what_the_source_says_and_one_that_blocks_comes_before_a_longer_one_that_warns():
+    effects = {"events/fast": Severity.BLOCK, "events/slow": Severity.WARN}
+    judging = Validation(lambda table: effects.get(table, Severity.RECORD))
+
+    def check(*given: tuple[str, float, float | None]) -> Check:
+        lines = [replace(line, source=line.where.removeprefix("source ")) for line in delays(*given)]
+        return next(each for each in judging.lines(shipped("watermarks"), lines) if each.observed is not None)
+
+    failed = check(("slow", 9000.0, 3600.0), ("fast", 4000.0, 3600.0))
+    assert (failed.severity, failed.observed) == (Severity.BLOCK, 4000.0)
+    assert failed.message.endswith("(in source fast, source slow)")
+    assert check(("slow", 9000.0, 3600.0), ("fast", 1.0, 3600.0)).severity is Severity.WARN
 
 
 def test_of_sources_equally_far_off_the_first_by_name_is_told_in_whichever_order_they_come():

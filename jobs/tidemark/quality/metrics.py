@@ -27,12 +27,19 @@ FEWEST_RUNS = 3
 @dataclass(frozen=True)
 class Line:
     """Numbers of one table, or of a part of a table (`where`), that expectations check. None: there is nothing to
-    check. `examples` are by column."""
+    check. `examples` are by column. `source` is the one whose `quality` says what a failure does, where the table has
+    lines of several."""
 
     table: str
     values: Mapping[str, float | None]
     where: str = ""
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    source: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """The table whose `quality` says what a failure does: for a line of a source, its events."""
+        return self.table if self.source is None else f"events/{self.source}"
 
 
 def events(gathered: Gathered) -> Iterator[Line]:
@@ -95,7 +102,7 @@ def watermarks(
         still = key[1] != UNKNOWN and not_progressing(state, source.policy, as_of, was is not None and was.idle)
         values = {"step": _step(None if was is None else was.watermark, state.watermark), "standing": float(still)}
         examples = {"standing": (f"{key[0]} {key[1]}",)} if still else {}
-        yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", examples)
+        yield Line("watermarks", values, f"{key[0]}, partition {key[1]}", examples, key[0])
     for name in spec.sources:
         was_, now = (each.get(name, Combined(None)) for each in combined)
         values = {"step": _step(was_.watermark, now.watermark)}
@@ -104,7 +111,8 @@ def watermarks(
             known, limit = mark is not None and not now.complete, getattr(limits, f"max_{delay}")
             values[delay] = (as_of - mark) / SECOND if mark is not None and known else None
             values[f"max_{delay}"] = limit / SECOND if limit is not None and known else None
-        yield Line("watermarks", values, f"source {name}", {"output_delay": (name,), "watermark_delay": (name,)})
+        examples = {"output_delay": (name,), "watermark_delay": (name,)}
+        yield Line("watermarks", values, f"source {name}", examples, name)
 
 
 def streams(behind: Mapping[str, int]) -> Iterator[Line]:

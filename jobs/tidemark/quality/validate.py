@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tidemark.core.quality import MOST_EXAMPLES, Check, Severity
@@ -189,32 +189,28 @@ class Validation:
         return results
 
     def checked(self, result: Result, lines: Sequence[tuple[Line, bool]]) -> Check | None:
-        """Return the check of one table; None if there is nothing to check."""
+        """Return the check of one table; None if there is nothing to check. Failed lines with the strongest effect
+        decide it, then those furthest beyond their limits."""
         config = result["expectation_config"]
         meta, table = config["meta"], lines[0][0].table
         known = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
         judged = sorted(known, key=lambda each: each[0].where)  # of equals the first is named, however they came
+        judged.sort(key=lambda each: _beyond(meta, each[0]), reverse=True)
         if not judged:
             return None
-        failing = sorted([line for line, bad in judged if bad], key=partial(_beyond, meta), reverse=True)
+        effects = {line.owner: self.capped(line.owner, config["severity"]) for line, _ in judged}
+        failing = [line for line, bad in judged if bad]
+        failing.sort(key=lambda line: _MILDER.index(effects[line.owner]))
         looked_at = failing or [line for line, _ in judged]
-        observed, limit, worst = _observed(looked_at, meta)
+        observed, limit, told = _observed(looked_at, meta)
         column = meta.get("examples", meta["observed"])
         examples = [text for line in failing for text in line.examples.get(column, ())]
-        named = failing if failing else [worst] if worst is not None and len(judged) > 1 else []
+        named = failing if failing else [told] if told is not None and len(judged) > 1 else []
         where = ", ".join(line.where for line in named[:MOST_EXAMPLES] if line.where)
         message = " ".join([*([config["notes"]] if failing else []), *([f"(in {where})"] if where else [])])
-        severity = self.capped(table, config["severity"])
-        return Check(
-            table,
-            name_of(config),
-            observed,
-            limit,
-            not failing,
-            severity,
-            tuple(examples[:MOST_EXAMPLES]),
-            message,
-        )
+        severity = min((effects[line.owner] for line in looked_at), key=_MILDER.index)
+        shown = tuple(examples[:MOST_EXAMPLES])
+        return Check(table, name_of(config), observed, limit, not failing, severity, shown, message)
 
     def capped(self, table: str, stated: str) -> Severity:
         """Return the effect of a failed check: that of the configuration, but no stronger than the suite allows."""
@@ -227,14 +223,14 @@ def name_of(config: Mapping[str, Any]) -> str:
 
 
 def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, float | None, Line | None]:
-    """Return the observed value of several lines, its limit, and its line: of the value furthest beyond its own
-    limit. Counts with one fixed limit are summed instead, and the line is None."""
+    """Return the observed value of several lines, its limit, and its line: of the first one, which decides. Counts
+    with one fixed limit are summed instead, and the line is None."""
     column, limit = meta["observed"], meta["limit"]
     if isinstance(limit, int | float) and meta.get("counted", True):
         return sum(line.values[column] or 0.0 for line in lines), float(limit), None
-    worst = max(lines, key=partial(_beyond, meta))
-    bound = limit if isinstance(limit, int | float) else worst.values.get(limit)
-    return worst.values[column] or 0.0, None if bound is None else float(bound), worst
+    first = lines[0]
+    bound = limit if isinstance(limit, int | float) else first.values.get(limit)
+    return first.values[column] or 0.0, None if bound is None else float(bound), first
 
 
 def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
