@@ -13,7 +13,7 @@ from row_engine import without_streams
 from strategies import at, objects
 from tidemark.commands.alerts import trouble as trouble_module
 from tidemark.commands.alerts.due import OwedOutput, owed
-from tidemark.commands.alerts.messages import NamedRun, failed, overdue
+from tidemark.commands.alerts.messages import NamedRun, check_failed, failed, overdue
 from tidemark.commands.alerts.trouble import trouble
 from tidemark.errors import Blocked
 
@@ -100,7 +100,7 @@ def test_the_message_about_a_blocked_run_has_values_with_limits_cause_and_comman
     with pytest.raises(Blocked):
         product.run(at(51), run_id="bad")
     found = trouble(product.pipeline().context, with_causes=True)
-    said = failed(NamedRun("tested", "bad", [("The run", "http://here/run")]), "check_quality", "", found)
+    said = check_failed(NamedRun("tested", "bad", [("The run", "http://here/run")]), "check_quality", "", found)
     assert said.subject == "tidemark: tested: quality blocks run bad"
     text = said.text()
     assert "dropped rows of the run: 25 % of at most 10 %" in text
@@ -113,8 +113,12 @@ def test_the_message_about_a_blocked_run_has_values_with_limits_cause_and_comman
         f"tidemark abandon {file} bad --reason",
         f"tidemark advise {file}",
     ):
-        assert command in text
+        assert text.count(command) == 1
     assert "The run: http://here/run" in text
+    denied = failed(NamedRun("tested", "bad"), "release", "the bucket denies access", found)
+    assert denied.subject == "tidemark: tested: run bad failed at release"
+    assert "What failed:\n  the bucket denies access" in denied.text()
+    assert "dropped rows of s: 25 % of at most 10 %" in denied.text()
     late = overdue(NamedRun("tested", "bad"), "1h after it was queued", owes(product, at(51)), found).text()
     assert "has not published what is due 1h after it was queued" in late
     assert "stream windows: due up to" in late

@@ -43,6 +43,7 @@ asked, run = [], dict(dag_run_id="r 1", data_interval_end=None, run_after="2026-
 for owes in ([], [OwedOutput("hours", None, 0)]):
     deadline.owed = lambda context, as_of: asked.append(as_of) or owes
     asyncio.run(deadline.missed(context=dict(dag_run=run), config={config!r}))
+asyncio.run(deadline.missed(context=dict(dag_run=run), config={broken!r}))
 alert = deadline.deadline_alert({config!r}, deadline.timedelta(hours=1))
 gate, decided = QualityGate(task_id="check_quality", config={config!r}), []
 gate.approved = lambda context, reason: reason
@@ -67,6 +68,7 @@ class Sent:
     chat: Webhook
     of_run: Webhook
     of_deadline: Webhook
+    of_broken: Webhook
     printed: str
     config: str
 
@@ -77,13 +79,16 @@ def sent(tmp_path_factory) -> Sent:
     home = AirflowHome(tmp_path_factory.mktemp("alerts"))
     late = {"notify": ["late"], "deadline": "90m"}
     config = str(write_pipeline(home.folder / "pipelines", airflow=late))
+    file = write_pipeline(home.folder / "damaged", airflow={"notify": ["broken"], "deadline": "90m"}, nonsense=1)
     mailbox, refusing, chat, of_run, of_deadline = Mailbox(), Webhook(status=500), Webhook(), Webhook(), Webhook()
+    of_broken = Webhook()
     connections = {"down": refusing.connection, "odd": ODD, "strange": STRANGE, "ops": mailbox.connection}
     connections |= {"chat": chat.connection, "run": of_run.connection, "late": of_deadline.connection}
+    connections |= {"broken": of_broken.connection}
     notify = ["nowhere", "down", "odd", "strange", "ops", BY_CLASS, "chat"]
-    with serving(mailbox, refusing, chat, of_run, of_deadline):
-        printed = home.said(SEND.format(connections=connections, config=config, notify=notify))
-    return Sent(mailbox, chat, of_run, of_deadline, printed, config)
+    with serving(mailbox, refusing, chat, of_run, of_deadline, of_broken):
+        printed = home.said(SEND.format(connections=connections, config=config, broken=str(file), notify=notify))
+    return Sent(mailbox, chat, of_run, of_deadline, of_broken, printed, config)
 
 
 def test_a_message_goes_by_mail_and_to_a_webhook_escaped_in_each(sent):
@@ -127,6 +132,13 @@ def test_a_missed_deadline_gives_a_message_only_for_output_that_is_due(sent):
     ((_, post),) = sent.of_deadline.posts
     assert "Run r 1 of pipeline toll has not published what is due 1h 30m after it was queued" in post["text"]
     assert "stream hours: due up to 1970-01-01 00:00:00, published nothing yet" in post["text"]
+
+
+def test_a_missed_deadline_gives_a_message_without_facts_if_the_file_is_broken_by_then(sent):
+    ((_, post),) = sent.of_broken.posts
+    assert "Run r 1 of pipeline toll has not ended 1h 30m after it was queued." in post["text"]
+    assert "What is due is not known." in post["text"]
+    assert "there is no such key 'nonsense'" in post["text"]
 
 
 def test_a_release_takes_a_reason_and_the_name_and_a_run_that_is_left_blocked_is_red_with_both(sent):

@@ -50,6 +50,16 @@ def test_what_a_message_shows_is_never_markup():
     assert all("\u202e" not in form and "\x1b" not in form for form in message.fields().values())
 
 
+def test_no_name_in_a_message_calls_everybody_in_a_chat_and_addresses_stay_as_they_are():
+    parts = [
+        MessagePart("Likely cause", ["@channel.json, @ALL, me@here"]),
+        MessagePart("Commands", ["abfss://c@a.net"]),
+    ]
+    said = RunMessage("s", "Sentence.", parts).chat()
+    assert "@\u200bchannel.json, @\u200bALL, me@\u200bhere" in said
+    assert "abfss://c@a.net" in said
+
+
 def test_a_message_leaves_out_parts_without_lines_and_cuts_long_lines():
     parts = [MessagePart("Empty", []), MessagePart("Long", ["x" * 5_000])]
     text = RunMessage("s", "One sentence.", parts).text()

@@ -55,7 +55,7 @@ def check_quality(config: str, content: str | None = None) -> None:
     """Send metrics. Fail, without a retry, if quality blocks the run; the log says what is beyond its limit, and the
     likely cause. `content` is the hash of the settings that the run began with."""
     from tidemark.airflow.alerts.notifier import QualityBlocks, named_run
-    from tidemark.commands.alerts.messages import failed
+    from tidemark.commands.alerts.messages import check_failed
     from tidemark.commands.alerts.trouble import trouble
     from tidemark.commands.schedule import blocking
 
@@ -64,6 +64,6 @@ def check_quality(config: str, content: str | None = None) -> None:
     context = pipeline.context
     if reason := blocking(context):
         run = named_run(context.spec.name, dag_run.run_id, dag_run.dag_id)
-        message = failed(run, "check_quality", reason, trouble(context, with_causes=True))
+        message = check_failed(run, "check_quality", reason, trouble(context, with_causes=True))
         print(message.text())
         raise QualityBlocks(reason, message)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidemark.config import PipelineSpec, load_pipeline
+from tidemark.config.files.yaml import read_yaml
 from tidemark.config.scheduling import values as read_value
 from tidemark.config.scheduling.notify import Recipient, recipients, span
 from tidemark.config.scheduling.periods import periods_of
@@ -81,6 +82,16 @@ class PipelineFile:
         if problems or scheduling is None:
             raise ConfigError(problems)
         return cls(path, spec, scheduling)
+
+
+def asked_by(path: Path) -> tuple[str, Scheduling]:
+    """The pipeline's name, and who gets messages about it, whatever else is wrong in its file. Raises ConfigError if
+    the file is no YAML, or if these keys are wrong."""
+    content = read_yaml(path, os.environ).content
+    given = content.get("airflow")
+    known = given if isinstance(given, Mapping) else {}
+    asked = {key: known[key] for key in ("notify", "deadline") if key in known}
+    return str(content.get("pipeline", path.stem)), scheduling_of(path, asked)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Airflow's `DeadlineAlert` counts from the time when a run is queued, and calls `missed` if the run has not succeeded
 by then. Whether anything is due is what watermarks say (`tidemark.commands.alerts.due`); if nothing is, no message is
-sent. It runs in the triggerer: what Airflow 3.3 calls in an executor may not read connections of its database.
+sent. If that cannot be found out, since the file or a table is damaged by then, a message says so. It runs in the
+triggerer: what Airflow 3.3 calls in an executor may not read connections of its database.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import Any
 
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+from airflow.sdk.log import redact  # type: ignore[attr-defined] # its logs use it, too
 
 from tidemark.airflow import aws
 from tidemark.airflow.alerts.channels import send
 from tidemark.airflow.alerts.notifier import named_run
 from tidemark.commands.alerts.due import owed
-from tidemark.commands.alerts.messages import overdue
+from tidemark.commands.alerts.messages import NamedRun, overdue, unseen
 from tidemark.commands.alerts.trouble import trouble
-from tidemark.config.pipeline_files import PipelineFile, dag_id
+from tidemark.config.pipeline_files import asked_by, dag_id
 from tidemark.core.times import SECOND, parse_time
+from tidemark.report.alerts.message import RunMessage
 from tidemark.report.words import duration
 
 _log = logging.getLogger(__name__)
@@ -43,13 +46,23 @@ async def missed(config: str, context: Mapping[str, Any]) -> None:
 
 
 def _missed(config: str, context: Mapping[str, Any]) -> None:
-    run, scheduling = context["dag_run"], PipelineFile.load(Path(config)).scheduling
-    found = aws.load(config).context
-    owes = owed(found, parse_time(run["data_interval_end"] or run["run_after"]))
-    if not owes:
-        _log.info("run %s has not ended by its deadline, and owes nothing", run["dag_run_id"])
-        return
+    run, (name, scheduling) = context["dag_run"], asked_by(Path(config))
     after = scheduling.deadline or timedelta(0)
     late = f"{duration(round(after.total_seconds() * SECOND))} after it was queued"
-    named = named_run(found.spec.name, run["dag_run_id"], dag_id(found.spec.name))
-    send(overdue(named, late, owes, trouble(found, with_causes=True)), scheduling.notify, context, _log)
+    named = named_run(name, run["dag_run_id"], dag_id(name))
+    message = _message(config, named, parse_time(run["data_interval_end"] or run["run_after"]), late)
+    if message is None:
+        _log.info("run %s has not ended by its deadline, and owes nothing", run["dag_run_id"])
+    else:
+        send(message, scheduling.notify, context, _log)
+
+
+def _message(config: str, run: NamedRun, as_of: int, late: str) -> RunMessage | None:
+    """The message about a run; None if it owes nothing. It has no facts if the pipeline cannot be looked at."""
+    try:
+        found = aws.load(config).context
+        owes = owed(found, as_of)
+        return overdue(run, late, owes, trouble(found, with_causes=True)) if owes else None
+    except Exception as error:  # noqa: BLE001 # of any kind: the message is sent without it
+        _log.exception("the pipeline could not be looked at")
+        return unseen(run, late, str(redact(str(error))))

@@ -28,13 +28,17 @@ class NamedRun:
 def failed(run: NamedRun, task: str | None, error: str | None, found: Trouble | None) -> RunMessage:
     """The message about a run that failed at a task, with its error. `found` is None if the pipeline could not be
     looked at; `task` is None if the run itself failed, such as for its timeout."""
-    if found is not None and found.failed and found.run_id == run.run_id:
-        return _blocked(run, found, f"tidemark: {run.pipeline}: quality blocks run {run.run_id}", "")
     where = "" if task is None else f" at {task}"
     sentence = f"Run {run.run_id} of pipeline {run.pipeline} failed{where}."
-    said = [] if error is None else hidden(error).strip()[:_LONGEST_ERROR].splitlines()
-    parts = [MessagePart("What failed", said), *_parts(found)]
+    parts = [MessagePart("What failed", [] if error is None else _lines(error)), *_parts(found)]
     return RunMessage(f"tidemark: {run.pipeline}: run {run.run_id} failed{where}", sentence, parts, run.links)
+
+
+def check_failed(run: NamedRun, task: str, error: str, found: Trouble) -> RunMessage:
+    """The message about a run at whose check a task has failed: quality blocks it, or another run is in the way."""
+    if found.failed and found.run_id == run.run_id:
+        return _blocked(run, found, f"tidemark: {run.pipeline}: quality blocks run {run.run_id}", "")
+    return failed(run, task, error, found)
 
 
 def waiting(run: NamedRun, found: Trouble) -> RunMessage:
@@ -48,6 +52,13 @@ def overdue(run: NamedRun, late: str, owes: Sequence[OwedOutput], found: Trouble
     sentence = f"Run {run.run_id} of pipeline {run.pipeline} has not published what is due {late}."
     parts = [MessagePart("Due and not published", [_owed(each) for each in owes]), *_parts(found)]
     return RunMessage(f"tidemark: {run.pipeline}: output is overdue", sentence, parts, run.links)
+
+
+def unseen(run: NamedRun, late: str, error: str) -> RunMessage:
+    """The message about a run that has not ended by its deadline, where an error hides what is due."""
+    sentence = f"Run {run.run_id} of pipeline {run.pipeline} has not ended {late}. What is due is not known."
+    parts = [MessagePart("Why the pipeline could not be looked at", _lines(error))]
+    return RunMessage(f"tidemark: {run.pipeline}: output may be overdue", sentence, parts, run.links)
 
 
 def promotion(run: NamedRun, built: VersionRecord) -> RunMessage:
@@ -75,6 +86,10 @@ def _fates(sides: FateSides | None) -> Iterator[str]:
 def _blocked(run: NamedRun, found: Trouble, subject: str, more: str) -> RunMessage:
     sentence = f"Quality blocks run {run.run_id} of pipeline {run.pipeline}: nothing of it is published.{more}"
     return RunMessage(subject, sentence, _parts(found), run.links)
+
+
+def _lines(error: str) -> list[str]:
+    return hidden(error).strip()[:_LONGEST_ERROR].splitlines()
 
 
 def _parts(found: Trouble | None) -> list[MessagePart]:

@@ -60,7 +60,5 @@ def _commands(found: StandingRecord, config: str) -> Iterator[str]:
     yield command("status", config)
     if found["state"] == PipelineState.BLOCKED:
         yield command("why", config, options=("--run", str(found["run_id"])))
-        yield from found["commands"]
         yield command("advise", config)
-    else:
-        yield from found["commands"]
+    yield from found["commands"]

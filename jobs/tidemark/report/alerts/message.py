@@ -6,6 +6,7 @@ call of everybody in a chat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,8 @@ from tidemark.report.text import safe
 LONGEST_LINE = 1_000
 """Most characters of one line; a longer one is cut in the middle."""
 _CHAT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_CALL = re.compile(r"@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
+"""The calls of Mattermost and others, which need no markup: a space without width ends them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class RunMessage:
 
     def chat(self) -> str:
         """Return it as text for Slack, and for chats that read Slack's messages."""
-        return "".join(_CHAT.get(char, char) for char in f"{safe(self.subject)}\n{self.text()}")
+        said = "".join(_CHAT.get(char, char) for char in f"{safe(self.subject)}\n{self.text()}")
+        return _CALL.sub("@\u200b", said)
 
     def fields(self) -> dict[str, str]:
         """Return its forms by name, as templates of notifiers read them."""
