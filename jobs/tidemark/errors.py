@@ -83,7 +83,9 @@ class CheckFailed(TidemarkError):
 
 
 class Blocked(CheckFailed):
-    """Quality blocks a run: it has published nothing, and later runs wait until it is released."""
+    """Quality blocks a run: it has published nothing, and later runs wait until it is released. Its texts are
+    figures, names, and reasons without values from the environment: those were hidden when the reasons were
+    recorded. None is searched for in the texts, since a figure may be equal to one."""
 
     code = "blocked"
 

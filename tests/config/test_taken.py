@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from tidemark.cli.failures import failure_of
 from tidemark.config import PipelineSpec, changes, load_pipeline, secrets
 from tidemark.config.secrets import hidden
-from tidemark.errors import ConfigError
+from tidemark.errors import Blocked, ConfigError, TidemarkError
 from tidemark.report import pipeline_graph
 from tidemark.runner.recorded import KEY_FILE, content_of, key_of, spec_of
+from tidemark.storage.object_errors import explained
 
 SALT = "planted-7f3a"
 PIPELINE = """
@@ -38,6 +41,7 @@ over: "sha2(concat(x, '${TM_SALT}'), 256)"
 def forgotten(monkeypatch):
     """What these tests take is hidden in no message of others."""
     monkeypatch.setattr(secrets, "_hidden", {})
+    monkeypatch.setattr(secrets, "_shown", set())
 
 
 @pytest.fixture
@@ -171,3 +175,27 @@ def test_errors_hide_values_however_they_are_quoted(folder):
     salt = 'a "planted" \\ salt'
     loaded(folder, TM_SALT=salt)
     assert hidden(f"near {salt}, {salt!r}") == "near ${TM_SALT}, '${TM_SALT}'"
+
+
+def test_a_value_that_is_part_of_the_path_of_the_file_is_hidden_everywhere_but_in_it(folder):
+    loaded(folder, TM_SALT=folder.name)
+    file = folder / "p.yml"
+    assert hidden(f"{file}: run `tidemark status {file}`, {folder}/warehouse") == (
+        f"{file}: run `tidemark status {file}`, {folder}/warehouse"
+    )
+    assert hidden(f"concat('{folder.name}'), /x/{folder.name}/p.yml") == "concat('${TM_SALT}'), /x/${TM_SALT}/p.yml"
+    loaded(folder, TM_SALT=f"{file.name} and more")
+    assert hidden(f"{file} and more") == f"{folder}/${{TM_SALT}}", "it is not part of the path as a whole"
+
+
+def test_figures_of_a_blocked_run_stay_and_no_other_error_shows_an_equal_value(folder):
+    loaded(folder, TM_SALT="100")
+
+    @explained
+    def failing(error: TidemarkError) -> None:
+        raise error
+
+    for error, shown in ((Blocked("dropped is 100"), "100"), (TidemarkError("near 100"), "${TM_SALT}")):
+        assert failure_of(type(error)(error.message)).message.endswith(f" {shown}")
+        with pytest.raises(TidemarkError, match=f" {re.escape(shown)}$"):
+            failing(error)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from tidemark.errors import ConfigError, TidemarkError, missing_part
+from tidemark.errors import Blocked, ConfigError, TidemarkError, missing_part
 
 if TYPE_CHECKING:
     from tidemark.records.failures import ErrorRecord, FailureRecord, ProblemRecord
@@ -44,9 +44,13 @@ class Failure:
     exit_code: int = 4
     problems: list[ProblemRecord] = field(default_factory=list)
     trace: str = ""
+    figures: bool = False
+    """True if no value from the environment can be in its texts, which have figures that may be equal to one."""
 
     def __post_init__(self) -> None:
         """Replace values from the environment by their references in all texts."""
+        if self.figures:
+            return
         from tidemark.config.secrets import hidden  # `tidemark --help` needs no configuration
 
         for name in ("message", "hint", "trace"):
@@ -113,7 +117,8 @@ def failure_of(error: BaseException, config: str = "CONFIG") -> Failure:
             problems = [problem_summary(problem) for problem in error.problems]
             return Failure(error.code, error.message, error.where, error.hint, error.exit_code, problems)
         case TidemarkError():
-            return Failure(error.code, error.message, error.where, error.hint, error.exit_code)
+            figures = isinstance(error, Blocked)
+            return Failure(error.code, error.message, error.where, error.hint, error.exit_code, figures=figures)
         case click.ClickException():
             return _usage(error)
         case Terminated():

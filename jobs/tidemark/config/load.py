@@ -84,13 +84,13 @@ def _loaded(
     spec = _pipeline_spec(document, specs, ruled.specs, environ, problems)
     if spec is not None:
         sound = {name: each for name, each in specs.items() if "landing" not in sources[name].bad}
-        checked = spec.model_copy(update={"sources": sound})
-        problems += _placed(document, sources, pipeline_errors(checked), origins)
+        problems += _placed(document, sources, pipeline_errors(spec.model_copy(update={"sources": sound})), origins)
     problems = _in_order(problems, [document, *(given.own for given in sources.values() if given.own)])
     if spec is None or problems:
         raise ConfigError(problems)
     warnings = _mask(_warnings(document, sources, specs, spec, ruled, origins), values)
-    return Loaded(spec.having(Taken(values, {key: frozenset(own) for key, own in taken.items()}, environ)), warnings)
+    paths = {key: frozenset(own) for key, own in taken.items()}
+    return Loaded(spec.having(Taken(values, paths, environ, document.path)), warnings)
 
 
 def _warnings(

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 KeyPath = tuple[str | int, ...]
@@ -25,19 +26,24 @@ _PIECE, _OF_KEY = 4, 8
 _NAMED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _hidden: dict[str, str] = {}
 """Values that this process has read from the environment, with their variables."""
+_shown: set[str] = set()
+"""Paths of the files of pipelines, and of their folders: a value that happens to be part of one is shown in it."""
 
 
 @dataclass(frozen=True)
 class Taken:
     """Values by variable, and for each key path the variables that its setting uses; `environ` is the whole
-    environment."""
+    environment, `file` the pipeline's."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     paths: Mapping[KeyPath, frozenset[str]] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    file: Path | None = None
 
     def __post_init__(self) -> None:
         """Hide these values, except those of paths, in everything that this process prints from now on."""
+        if self.file is not None:
+            _shown.update(map(str, (self.file, self.file.absolute(), self.file.absolute().parent)))
         for path, names in self.paths.items():
             if not _is_location(path):
                 _hidden.update({self.values[name]: name for name in names if len(self.values[name]) >= SHORTEST})
@@ -58,6 +64,7 @@ class Taken:
 def forget() -> None:
     """Hide no value any more: the next command of this process has an environment of its own."""
     _hidden.clear()
+    _shown.clear()
 
 
 def keyed(key: bytes, value: str) -> str:
@@ -75,12 +82,25 @@ def differs(key: bytes, value: str, recorded: str) -> bool:
 
 def hidden(text: str, values: Mapping[str, str] | None = None) -> str:
     """A text with `${NAME}` in the position of values, however they are quoted in it. Default: all values that this
-    process has read from the environment, except paths and the shortest ones."""
+    process has read from the environment, except paths and the shortest ones; paths of pipelines' files stay."""
     known = _hidden if values is None else {value: name for name, value in values.items()}
+    whole = _shown if values is None else ()
     for value, name in sorted(known.items(), key=lambda each: -len(each[0])):
         for form in dict.fromkeys((value, repr(value)[1:-1], value.replace("'", "''"))):
-            text = text.replace(form, f"${{{name}}}") if form else text
+            text = _replaced(text, form, f"${{{name}}}", whole)
     return text
+
+
+def _replaced(text: str, value: str, reference: str, whole: Collection[str]) -> str:
+    """A text with a reference in the position of a value, except within the texts that stay whole."""
+    if not value or value not in text:
+        return text
+    kept = [match.span() for each in whole for match in re.finditer(re.escape(each), text)]
+
+    def reference_of(match: re.Match[str]) -> str:
+        return match[0] if any(start <= match.start() and match.end() <= end for start, end in kept) else reference
+
+    return re.sub(re.escape(value), reference_of, text)
 
 
 def said(message: str, values: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from tidemark.config.address import RemoteLocation
 from tidemark.config.secrets import hidden
 from tidemark.core.services import NAMES, Service
-from tidemark.errors import ConfigError, TidemarkError
+from tidemark.errors import Blocked, ConfigError, TidemarkError
 from tidemark.storage.damaged_files import damage_of
 from tidemark.storage.disk_errors import disk_fault_of
 from tidemark.storage.faults import AGAIN, FAULTS, MESSAGES, OF_SERVICE, Kind
@@ -38,6 +38,8 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
     def translated(*args: P.args, **options: P.kwargs) -> T:
         try:
             return verb(*args, **options)
+        except Blocked:
+            raise
         except TidemarkError as error:
             error.message, error.hint = hidden(error.message), hidden(error.hint)
             error.args = tuple(hidden(each) if isinstance(each, str) else each for each in error.args)

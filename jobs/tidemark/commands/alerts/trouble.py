@@ -40,7 +40,7 @@ def trouble(context: RunContext, with_causes: bool) -> Trouble:
     return Trouble(
         found["sentence"],
         found["run_id"],
-        tuple(hidden(measured(check)) for check in blocking_checks(context.ledger)) if blocked else (),
+        tuple(measured(check) for check in blocking_checks(context.ledger)) if blocked else (),
         tuple(_causes(context, found["run_id"])) if blocked and with_causes else (),
         tuple(_commands(found, config)),
     )
@@ -53,7 +53,7 @@ def _causes(context: RunContext, run: str | None) -> list[str]:
         found = why(Reader(context.spec, context.ledger, context.clock), None, None, run)["causes"]
     except (TidemarkError, *UNSEEN) as error:
         return [hidden(f"the events could not be looked at: {error}")]
-    return [hidden(each["sentence"]) for each in found[:_MOST_CAUSES]]
+    return [each["sentence"] for each in found[:_MOST_CAUSES]]
 
 
 def _commands(found: StandingRecord, config: str) -> Iterator[str]:
