@@ -38,7 +38,7 @@ class Taken:
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     paths: Mapping[KeyPath, frozenset[str]] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    file: Path | None = None
+    file: Path | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Hide these values, except those of paths, in everything that this process prints from now on."""
