@@ -384,11 +384,12 @@ def test_a_run_id_that_verifies_differently_is_status_1(fake, capsys):
     assert "DIFFER" in out
 
 
-def test_a_dry_run_of_a_committed_run_says_that_it_was_verified(fake, capsys):
-    fake(RUN | {"verified": REPLAY | {"identical": True}})
+def test_a_dry_run_of_a_committed_run_says_that_it_would_be_verified(fake, capsys):
+    note = "run first is committed already: it would be verified, and nothing changed"
+    fake(PLAN | {"objects": 0, "would_take": [], "notes": [note]})
     status, out, _ = call(capsys, "run", "c.yml", "--run-id", "first", "--dry-run")
     assert status == 0
-    assert "it was verified and nothing was changed" in out
+    assert note in out
 
 
 def test_a_valid_configuration_lists_its_warnings(fake, capsys):

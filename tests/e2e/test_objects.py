@@ -222,9 +222,12 @@ def test_a_dry_run_says_what_would_be_taken_and_writes_nothing_at_all(tmp_path):
     done = product.run(at(12), dry_run=True)
     assert [item["uri"] for item in done["would_take"]] == ["a", "b"]
     assert (tree(tmp_path), done["notes"]) == (before, [])
-    product.run(at(12))
+    product.run(at(12), run_id="first")
     product.land("s", [obj("b", 12.5)])
     before = tree(tmp_path)
+    done = product.run(at(13), run_id="first", dry_run=True)
+    assert (done["would_take"], done["as_of"], "verified" in done) == ([], "2026-01-01T00:00:12Z", False)
+    assert done["notes"] == ["run first is committed already: it would be verified, and nothing changed"]
     done = product.run(at(13), dry_run=True, max_files=1)
     assert [item["uri"] for item in done["would_take"]] == ["later"]
     assert {found["type"] for found in done["diagnostics"]} == {"ObjectChanged"}

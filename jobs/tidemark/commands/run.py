@@ -67,12 +67,13 @@ def run(context: RunContext, request: RunRequest, wait: bool) -> RunRecord:
         return record
 
 
-def dry_run(context: RunContext, request: RunRequest) -> RunRecord | PlanRecord:
-    """Find what a run would take, without a lock. A run that is committed already is replayed."""
+def dry_run(context: RunContext, request: RunRequest) -> PlanRecord:
+    """Find what a run would take, without a lock and without a JVM. A run that is recorded already takes nothing
+    more; a note says what would be done with it."""
     given = _opened(context, request, context.clock())
     _checked(context)
     if (batches := _committed(context, request)) is not None:
-        return _repeated(context, batches, recovered=False)
+        return _plan_of_recorded(context.ledger, batches[-1])
     found = _discovered(context, request, given)
     return plan_summary(
         found.landed.objects, found.as_of, len(found.batches), found.landed.findings, found.landed.notes
@@ -188,6 +189,14 @@ def _repeated(context: RunContext, batches: range, recovered: bool) -> RunRecord
     if not recovered:
         record["verified"] = replay.replay(context, found["run_id"])
     return record
+
+
+def _plan_of_recorded(ledger: Ledger, last: int) -> PlanRecord:
+    """What a run would do under the id of a recorded run that ends with batch `last`."""
+    (record,) = ledger.batches(last, last)
+    committed = last <= ledger.last().committed_through
+    done = "is committed already: it would be verified, and nothing changed" if committed else "would be finished"
+    return plan_summary((), record.as_of, 0, (), [f"run {record.run_id} {done}"])
 
 
 def _with_repaired(found: RunSummary, repaired: list[str]) -> RunRecord:
