@@ -11,6 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from tidemark.airflow import pinned
 from tidemark.airflow.telemetry import metrics
 from tidemark.config.pipeline_files import content_of
+from tidemark.core.shell import about
 
 if TYPE_CHECKING:
     from airflow.sdk.types import DagRunProtocol as DagRun
@@ -48,7 +49,7 @@ def discover(config: str, content: str | None = None) -> dict[str, str]:
 def what_to_do(error: TidemarkError, config: str) -> str:
     """Return the message of an error with its hint on a line of its own, such as the keys to edit after a
     promotion."""
-    return f"{error}\n{error.hint}".replace("CONFIG", config) if error.hint else str(error)
+    return f"{error}\n{about(error.hint, config)}" if error.hint else str(error)
 
 
 def check_quality(config: str, content: str | None = None) -> None:

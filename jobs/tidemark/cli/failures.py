@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from tidemark.core.shell import about
 from tidemark.errors import Blocked, ConfigError, TidemarkError, missing_part
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def failure_of(error: BaseException, config: str = "CONFIG") -> Failure:
     """The failure for an exception; an unforeseen one has status 4 and the first line of its message. Commands in its
     hint are about `config`."""
     if isinstance(error, TidemarkError):
-        error.hint = error.hint.replace(" CONFIG ", f" {shlex.quote(config)} ")
+        error.hint = about(error.hint, config)
     if isinstance(error, ModuleNotFoundError):
         error = missing_part(error) or error
     match error:

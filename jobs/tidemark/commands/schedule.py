@@ -23,6 +23,7 @@ from tidemark.context import RunContext
 from tidemark.core.advance import advance
 from tidemark.core.batch import RunPlan
 from tidemark.core.batch_result import BatchRecord
+from tidemark.core.shell import about
 from tidemark.errors import CheckFailed
 from tidemark.ledger.ledger import Ledger
 from tidemark.records.runs import RunRecord
@@ -136,6 +137,4 @@ def _no_spark() -> Writing:
 def blocking(context: RunContext) -> str | None:
     """The reason why every run is blocked, and what to do; None if quality does not block the last run."""
     obstacle = standing_in_the_way(context.ledger, context.ledger.last().pending)
-    return (
-        None if obstacle is None else f"{obstacle.message}: {obstacle.hint}".replace("CONFIG", str(context.spec.path))
-    )
+    return None if obstacle is None else f"{obstacle.message}: {about(obstacle.hint, str(context.spec.path))}"

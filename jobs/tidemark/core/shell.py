@@ -12,3 +12,8 @@ def command(verb: str, *arguments: object, options: tuple[str, ...] = ()) -> str
     if any(each.startswith("-") for each in given):
         return shlex.join(["tidemark", verb, *options, "--", *given])
     return shlex.join(["tidemark", verb, *given, *options])
+
+
+def about(hint: str, config: str) -> str:
+    """Return a hint whose commands are about CONFIG with the pipeline's file in its position."""
+    return hint.replace(" CONFIG ", f" {shlex.quote(config)} ")

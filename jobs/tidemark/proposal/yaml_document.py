@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from tidemark.core.shell import command
 from tidemark.core.times import format_time
 from tidemark.proposal.guesses import Guess, guesses_of, touched
 from tidemark.proposal.propose import ProposedSource
@@ -23,8 +24,8 @@ def document(pipeline: str, path: str, sources: Sequence[ProposedSource], notes:
     lines = [
         *_remark(f"Proposed by `tidemark init` from a sample: {_taken(sources)}.", ""),
         "# What a sample does not show may be otherwise. Correct what you know better, then check and run it:",
-        f"#   tidemark validate {path}",
-        f"#   tidemark run {path} --dry-run",
+        f"#   {command('validate', path)}",
+        f"#   {command('run', path, options=('--dry-run',))}",
         "# After the first run `tidemark advise` says what tolerances cost, counted over all rows.",
         *(line for note in notes for line in _remark(note, "")),
         "# Guessed, the most expensive first, with what it touches, as proposed or if it is otherwise:",
