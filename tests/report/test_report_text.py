@@ -154,14 +154,15 @@ def test_a_duration_is_written_in_its_units(micros: int, exact: str, rough: str)
         (100 / 3, "33.3"),
         (99.96, "99.96"),
         (999.7, "999.7"),
-        (1_234_567.8, "1,234,567.8"),
+        (12_345.678, "12,346"),
+        (100_000.4, "100,000"),
         (100 * 0.07, "7"),
         (100 * 0.29, "29"),
         (0.00012345, "0.000123"),
         (float("inf"), "inf"),
     ],
 )
-def test_a_number_that_is_not_whole_never_looks_whole_and_a_whole_one_is_written_in_full(
+def test_a_number_below_a_thousand_looks_whole_only_if_it_is_and_a_whole_one_is_written_in_full(
     value: float, shown: str
 ) -> None:
     assert figure(value) == shown

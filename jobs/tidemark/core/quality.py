@@ -112,16 +112,18 @@ RELEASED = "released"
 
 def figure(value: float, digits: int = 3) -> str:
     """Return a whole number in full, `12,345,678`, and any other with so many significant digits, or with more if it
-    looked whole with them: `33.3`, `99.96`. The last digits, in which sums of floats differ, do not count."""
+    has no more before its point and looked whole with them: `33.3`, `99.96`, `12,346`. The last digits, in which sums
+    of floats differ, do not count."""
     if not math.isfinite(value):
         return str(value)
     exact = value if float(value).is_integer() else float(f"{value:.15g}")
     if float(exact).is_integer():
         return f"{int(exact):,}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(exact))))
-    while float(f"{exact:.{decimals}f}").is_integer():
+    while abs(exact) < 10**digits and float(f"{exact:.{decimals}f}").is_integer():
         decimals += 1
-    return f"{exact:,.{decimals}f}".rstrip("0")
+    shown = f"{exact:,.{decimals}f}"
+    return shown.rstrip("0") if decimals else shown
 
 
 def apart(value: float, limit: float, write: Callable[[float, int], str | None], digits: int) -> list[str]:
