@@ -113,6 +113,13 @@ def test_rows_are_in_the_windows_of_the_oracle(rows, drawn, windows, after, unti
 
 
 @MANY
+def test_equal_values_in_nested_groups_name_one_group(rows, drawn, windows):
+    nested = {"k": F.array(F.col("k").cast("binary")), "odd.name": F.struct(F.array("`odd.name`"))}
+    found = in_windows(rows.withColumns(nested).repartition(3), windows, GROUPS, None, None)
+    assert held(found) == wanted(drawn, windows)
+
+
+@MANY
 def test_without_groups_all_rows_are_in_one(rows, drawn, windows):
     lives = [life for group in by_group(drawn).values() for life in group]
     expected = sorted((*span, each) for span, of in made(lives, windows).items() for each in of)

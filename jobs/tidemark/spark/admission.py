@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
 
 from tidemark.config import SourceSpec
 from tidemark.core.policy import REQUIREMENT, Fate
 from tidemark.spark.columns import IDENTITY
+from tidemark.spark.digests import key_hash
 from tidemark.spark.expressions import value_of
-from tidemark.spark.jvm_functions import invoked
 from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.validity import fit
 
@@ -41,9 +40,7 @@ def key_of(rows: DataFrame, by: tuple[str, ...]) -> Column:
     """The 16 bytes of a row's key; null if a value of the key is null, or cannot be computed."""
     found = [value_of(rows, text, "deduplicate.by") for text in by]
     values = [alike(kind, fit(kind, value)) for value, kind in found]
-    fields = [StructField(f"{index:04}", kind) for index, (_, kind) in enumerate(found)]
-    row = F.struct(*[value.alias(field.name) for value, field in zip(values, fields, strict=True)])
     whole = F.lit(True)
     for value in values:
         whole = whole & value.isNotNull()
-    return F.when(whole, invoked("digest.KeyHash", row, settings=(StructType(fields).json(),)))
+    return F.when(whole, key_hash(values, [kind for _, kind in found]))

@@ -34,6 +34,13 @@ def row_hash(frame: DataFrame, version: int = NEWEST) -> Column:
     return invoked("digest.RowHash", row, settings=(StructType(fields).json(),))
 
 
+def key_hash(values: Sequence[Column], kinds: Sequence[DataType]) -> Column:
+    """The 16 bytes of the hash of a key's values, which have these types. Bits count: pass `alike` values."""
+    fields = [StructField(f"{index:04}", kind) for index, kind in enumerate(kinds)]
+    row = F.struct(*[value.alias(field.name) for value, field in zip(values, fields, strict=True)])
+    return invoked("digest.KeyHash", row, settings=(StructType(fields).json(),))
+
+
 def digest_columns(hashed: Column) -> list[Column]:
     """The three sums that make a digest. They add up over any split of the rows, modulo 2^64 (with ANSI off)."""
     sums = [F.coalesce(F.sum(hashed[half]), F.lit(0)) for half in ("low", "high")]

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, StructField, StructType
 
 from tidemark.core.times import TICK
 from tidemark.core.windows import DataDrivenWindows, Passed, SessionWindows
 from tidemark.spark.columns import JUDGED, TENTATIVE, WINDOW
+from tidemark.spark.digests import key_hash
 from tidemark.spark.maxima import bounds_of_snapshots, start_of_session
+from tidemark.spark.streams.equal_values import alike
 from tidemark.spark.tables.delta import quoted
 from tidemark.spark.times import came
 
@@ -144,7 +147,7 @@ def ends_about(assigned: DataFrame, lateness: int, limit: int) -> tuple[int | No
 
 
 def _in_sessions(rows: DataFrame, session: SessionWindows, groups: Sequence[str]) -> DataFrame:
-    begin = start_of_session(_group(groups), F.col(FROM), F.col(UNTIL), session)
+    begin = start_of_session(_group(rows, groups), F.col(FROM), F.col(UNTIL), session)
     assigned = _together(rows, groups).sortWithinPartitions(*map(quoted, groups), FROM).withColumn(WINDOW, begin)
     whole = Window.partitionBy(*map(quoted, groups), F.col(WINDOW))
     most = F.lit(session.max_duration).cast("long")
@@ -175,7 +178,7 @@ def _bounded(rows: DataFrame, groups: Sequence[str], after: Time, until: Time, s
     times = rows.select(F.explode(F.array(at_start, at_end)).alias(_BOUNDS)).select(f"{_BOUNDS}.*")
     ordered = _together(times, groups).sortWithinPartitions(*map(quoted, groups), F.col(_AT).desc())
     bounds = (_time(after) - sooner, _time(until))
-    found = bounds_of_snapshots(_group(groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
+    found = bounds_of_snapshots(_group(rows, groups), F.col(_AT), F.col(_ROW)[UNTIL], *bounds)
     return ordered.withColumn(_BOUNDS, found).where(F.col(_BOUNDS).isNotNull())
 
 
@@ -183,8 +186,16 @@ def _together(rows: DataFrame, groups: Sequence[str]) -> DataFrame:
     return rows.repartition(*map(quoted, groups)) if groups else rows.repartition(1)
 
 
-def _group(groups: Sequence[str]) -> Column:
-    return F.struct(*map(quoted, groups)) if groups else F.lit(None).cast("long")
+def _group(rows: DataFrame, groups: Sequence[str]) -> Column:
+    """A value that names a row's group. It has the hashes of nested values: the JVM functions take NaN and bytes in
+    these for different ones, although they are equal."""
+    fields = rows.select(*map(quoted, groups)).schema
+    return F.struct(*map(_named, fields)) if groups else F.lit(None).cast("long")
+
+
+def _named(field: StructField) -> Column:
+    value, kind = quoted(field.name), field.dataType
+    return key_hash([alike(kind, value)], [kind]) if isinstance(kind, ArrayType | StructType) else value
 
 
 def _settled(rows: DataFrame, lateness: int, bounds: Sequence[Passed]) -> list[Column]:
