@@ -7,6 +7,7 @@ import math
 import pytest
 from pyspark.sql import functions as F
 
+from tidemark.spark.rebuild.comparison import missing
 from tidemark.spark.streams.equal_values import alike, orderable
 
 
@@ -63,3 +64,12 @@ def test_what_is_not_a_number_stays_so(spark):
 def test_maps_become_their_sorted_entries_and_intervals_their_text(spark, text, shown):
     found = changed(spark, text, orderable)
     assert repr(found.orderBy("v").collect()[0][0]) == shown
+
+
+def test_rows_are_missing_by_their_bits_and_as_often_as_they_are(spark):
+    """Also rows with maps, which Spark cannot compare."""
+    old = [(0.0, {1: "a"}), (1.0, {1: "a"}), (1.0, {1: "a"}), (None, None), (2.0, {2: "b"})]
+    new = [(-0.0, {1: "a"}), (1.0, {1: "a"}), (None, None), (2.0, {2: "c"})]
+    rows, others = (spark.createDataFrame(each, "`a.b` DOUBLE, m MAP<INT, STRING>") for each in (old, new))
+    assert sorted(map(tuple, missing(rows, others).collect())) == [(0.0, {1: "a"}), (1.0, {1: "a"}), (2.0, {2: "b"})]
+    assert missing(spark.sql("SELECT 1 AS a"), spark.sql("SELECT 1L AS a")).isEmpty()

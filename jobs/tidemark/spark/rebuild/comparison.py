@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tidemark.core.backfill.ranges import Range
 from tidemark.core.batch_result import TableDigest
@@ -21,6 +22,8 @@ REPORTED = FATE[:3]
 DIFFERENCE = "difference"
 """Folder of a version with the rows and outputs that differ from its base."""
 _FIRST, _LAST = "first_batch", "last_batch"
+SAME, RANK = "__tidemark_same", "__tidemark_rank"
+"""Columns by which rows are matched: a hash of their content, and their number among rows with that hash."""
 
 
 def in_range(time: Column, asked: Range) -> Column:
@@ -63,4 +66,18 @@ def without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | Non
     if rows is None:
         return None
     own = rows.drop("_batch_id")
-    return own if others is None else own.exceptAll(others.drop("_batch_id").select(*map(quoted, own.columns)))
+    return own if others is None else missing(own, others.drop("_batch_id").select(*map(quoted, own.columns)))
+
+
+def missing(rows: DataFrame, others: DataFrame) -> DataFrame:
+    """Rows that are not among `others`, which have the same columns, each as often as it is missing there. Rows are
+    equal if their hashes are; a column of two types is compared in the type that holds both."""
+    kinds = rows.union(others).schema
+    return _counted(rows, kinds).join(_counted(others, kinds), [SAME, RANK], "left_anti").drop(SAME, RANK)
+
+
+def _counted(rows: DataFrame, kinds: StructType) -> DataFrame:
+    """Rows with their hash and their number among rows with it."""
+    cast = rows.select(*[quoted(each.name).cast(each.dataType).alias(each.name) for each in kinds])
+    hashed = cast.withColumn(SAME, row_hash(cast))
+    return hashed.withColumn(RANK, F.row_number().over(Window.partitionBy(SAME).orderBy(SAME)))

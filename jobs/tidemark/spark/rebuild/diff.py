@@ -17,13 +17,12 @@ from pyspark.sql import functions as F
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.core.policy import Fate, Reason
 from tidemark.records.versions import DifferenceRecord, ExcludedObject, OutputDifference, RowsDifference
-from tidemark.spark.rebuild.comparison import DIFFERENCE, FATE, REPORTED
+from tidemark.spark.rebuild.comparison import DIFFERENCE, FATE, RANK, REPORTED, SAME, missing
 from tidemark.spark.tables import delta
 from tidemark.spark.tables.delta import quoted
 from tidemark.storage import Location
 
 _NUMBERS = ("_batch_id", "_offset")
-_SAME, _RANK = "__tidemark_same", "__tidemark_rank"
 _OLD, _NEW = "__tidemark_old", "__tidemark_new"
 _ABOUT = ("_partition", "_file", "_offset", "_batch_id", "_event_time", "_arrival_time", *FATE)
 
@@ -78,7 +77,7 @@ class Contrast:
             None if side is None else _numbered(side, payload, which)
             for side, which in zip(sides, (_OLD, _NEW), strict=True)
         )
-        keys = [_SAME, _RANK]
+        keys = [SAME, RANK]
         if old is not None and new is not None:
             both = old.join(new, keys, "full_outer")
         elif old is not None:
@@ -134,9 +133,9 @@ class Contrast:
             known[0].limit(0).select(*map(quoted, names)) if side is None else side.select(*map(quoted, names))
             for side in sides
         )
-        lost, made = old.exceptAll(new), new.exceptAll(old)
+        changes = {"before": missing(old, new), "after": missing(new, old)}
         counts = [0, 0]
-        for number, (change, rows) in enumerate((("before", lost), ("after", made))):
+        for number, (change, rows) in enumerate(changes.items()):
             counts[number] = rows.count()
             if counts[number]:
                 location = str(self.target / DIFFERENCE / table)
@@ -160,8 +159,8 @@ def _numbered(rows: DataFrame, payload: list[str], which: str) -> DataFrame:
     same = F.to_json(
         F.struct("_partition", "_file", text.alias("_raw"), *map(quoted, payload)), {"ignoreNullFields": "false"}
     )
-    order = Window.partitionBy(_SAME).orderBy("_offset")
+    order = Window.partitionBy(SAME).orderBy("_offset")
     about = F.struct(*_ABOUT).alias(which)
-    return rows.select(F.sha2(same, 256).alias(_SAME), "_offset", about).select(
-        _SAME, F.row_number().over(order).alias(_RANK), which
+    return rows.select(F.sha2(same, 256).alias(SAME), "_offset", about).select(
+        SAME, F.row_number().over(order).alias(RANK), which
     )
