@@ -38,12 +38,17 @@ PARSER_ERRORS = (SqlglotError, LookupError, TypeError, ValueError, AttributeErro
 """Errors of the parser: its own, and those that it trips over at some wrong calls, such as map() of three."""
 _ROW_ONLY = "results may depend on the row only"
 
+_COLLATED = (
+    "has COLLATE: text is compared by its bytes, since it would depend on the order of rows which of several equal"
+    " texts is kept; write lower(column)"
+)
 _SHAPES: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
     ((exp.Query, exp.Subquery), "has a subquery: an expression reads no other table"),
     ((exp.Window,), "has a window function: an expression sees no rows before or after its own"),
     ((exp.Placeholder, exp.Parameter, exp.SessionParameter), "has a parameter: write the value itself"),
     ((exp.AtTimeZone,), "has AT TIME ZONE, which Spark does not know: use to_utc_timestamp(column, zone)"),
     ((exp.Block, exp.Alias, exp.Command), "is more than one expression: write one"),
+    ((exp.Collate, exp.CollateColumnConstraint), _COLLATED),
 )
 _OF_ONE_ROW: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
     ((exp.Count,), "counts rows: an expression sees one row only"),
@@ -134,6 +139,8 @@ def _shape(tree: exp.Expr, tokens: Sequence[sqlglot.Token]) -> str:
     if any(token.comments for token in tokens):
         return "has a comment: write it as a comment of the YAML file"
     shape = _first_of(_SHAPES, tree)
+    if not shape and any(kind.args.get("collate") for kind in tree.find_all(exp.DataType)):
+        return _COLLATED
     arrows = sum(token.text in ("->", "->>", "=>") for token in tokens)
     if not shape and arrows != len(list(tree.find_all(exp.Lambda))):
         return "has an arrow that belongs to no function: use get_json_object(column, '$.name') to read JSON"
