@@ -43,6 +43,15 @@ def test_an_element_has_the_type_of_its_array_and_a_number(files: Files) -> None
     assert lineage["a"]["at"].inputs == lineage["a"]["item"].inputs == {SourceColumn("readings", "items")}
 
 
+def test_a_group_has_the_name_that_it_is_given(files: Files) -> None:
+    spec = _streams(files, {"a": W | {"group_by": ["DEVICEID", "A.B"]}})
+    assert columns_of(spec, "a") == (
+        StreamColumn("DEVICEID", "STRING"),
+        StreamColumn("A.B", "STRING"),
+        StreamColumn("n", None),
+    )
+
+
 SEVERAL = R | {"group_by": ["Lane"], "select": {"n": "count(*)"}}
 MINUTE, HOUR = {"tumbling": "1m"}, {"hopping": {"size": "1h", "hop": "5m"}, "allowed_lateness": "1m"}
 

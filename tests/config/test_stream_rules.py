@@ -495,7 +495,7 @@ def test_columns_are_followed_from_the_source_through_the_streams(files: Files) 
 
     assert found("readings")[0] == ("DeviceId", "STRING")
     assert found("b") == found("a") == [("Id", "STRING"), ("at", "TIMESTAMP"), ("t", "TIMESTAMP"), ("x", None)]
-    assert found("c") == [("Id", "STRING"), ("n", None), ("s", "TIMESTAMP")]
+    assert found("c") == [("id", "STRING"), ("n", None), ("s", "TIMESTAMP")]
     assert columns_of(spec, "nope") is None
     assert columns_of(spec, "c") == tuple(StreamColumn(*each) for each in found("c"))
 

@@ -227,7 +227,7 @@ def _group(group: GroupColumn, before: Columns, row: ReadableColumns) -> StreamC
         kind = plain_type(group.text, row)
         return StreamColumn(group.name, kind.text if kind else None)
     found = ReadableColumns(before).find(group.name)
-    return None if found is None else StreamColumn(found.name, found.type)
+    return None if found is None else StreamColumn(group.name, found.type)
 
 
 def _selected(stream: StreamSpec, row: ReadableColumns) -> Columns:
