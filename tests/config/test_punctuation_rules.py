@@ -110,6 +110,11 @@ def test_another_punctuation_needs_a_backfill(files: Files) -> None:
         ({"punctuation": TEN, "shape": {"edge": EDGE | {"end": "start"}}}, "shape.edge", "has 'start' for both"),
         ({"punctuation": TEN, "shape": {"edge": EDGE | {"match": ["x"]}}}, "shape.edge.match[0]", "is not a column"),
         (
+            {"punctuation": TEN, "shape": {"edge": EDGE | {"match": ["raw"]}}},
+            "shape.edge.match[0]",
+            "is BINARY: keys",
+        ),
+        (
             {"punctuation": TEN, "shape": {"edge": EDGE}, "timestamp_by": None},
             "timestamp_by",
             "is missing: with shape edge",

@@ -81,6 +81,12 @@ def _late(tolerance: str, action: str = "adjust") -> dict[str, str]:
             "'nope' is not a column of the schema",
         ),
         (
+            EVENTS | {"over": ["Lane", "raw"], "late_arrival": _late("5m")},
+            "over[1]",
+            "'raw' is BINARY: keys are compared as text, and bytes need not be text; write hex(...) or base64(...)",
+        ),
+        ({"partition": {"column": "raw"}}, "partition.column", "'raw' is BINARY: keys are compared as text"),
+        (
             EVENTS | {"over": ["Lane", "max(ts)"], "late_arrival": _late("5m")},
             "over[1]",
             "max() looks at other rows",

@@ -39,6 +39,8 @@ def pipeline(folder: Path, schema: str, rows: list[dict[str, object]], more: str
 REFUSED = {
     "sources.s.partition.column": "    partition: {column: x + struct(1)}\n",
     "sources.s.over": "    over: [x, 'array(x) + 1']\n",
+    "streams.st.union[1]": "streams:\n  o: {from: s, select: {x: length(x)}}\n"
+    "  p: {from: s, select: {x: length(x) + 1L}}\n  st: {union: [o, p], publish: true}\n",
     "streams.st.where": "streams:\n  st: {from: s, where: \"x > struct(1, 2)\", publish: true}\n",
     "streams.st.select.a": "streams:\n  st: {from: s, select: {a: make_interval(n)}, publish: true}\n",
     "streams.st.select.b": "streams:\n  st: {from: s, select: {b: \"null\"}, publish: true}\n",
@@ -58,6 +60,15 @@ def test_what_spark_refuses_is_refused_with_its_key_and_nothing_is_recorded(tmp_
     assert Ledger(Pipeline.load(config, {}).root).last().next_batch_id == 1
     assert invoke(["validate", str(config)]) == 0
     assert invoke(["validate", "--deep", str(config)]) == 2
+
+
+def test_a_key_that_holds_bytes_is_refused(tmp_path: Path, capsys) -> None:
+    more = "    over: array(unhex(x))\n    partition: {column: unhex(x)}\n"
+    config = pipeline(tmp_path, "x STRING", [{"x": "a"}], more)
+    assert invoke(["validate", "--deep", str(config)]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "sources.s.over: 'array(unhex(x))' is ARRAY<BINARY>: keys are compared as text" in said
+    assert "sources.s.partition.column: 'unhex(x)' is BINARY: keys are compared as text" in said
 
 
 def test_conditions_that_are_numbers_are_refused_by_a_deep_look_alone(tmp_path: Path, capsys) -> None:

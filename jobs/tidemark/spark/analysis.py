@@ -6,7 +6,7 @@ refuses is an error of the configuration, and a run that could not finish is nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 
@@ -15,11 +15,13 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructType
 
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.models.stream_graph import columns_of, in_order
 from tidemark.config.models.streams import StreamSpec
+from tidemark.config.rules.streams import unequal
+from tidemark.config.sql.expressions import binary_key
 from tidemark.errors import ConfigError, Problem, first_line
 from tidemark.spark.columns import BLOCK, CORRUPT, JUDGED, PATH, RANK, ROW, SOURCE, TEXT, WINDOW
 from tidemark.spark.compat.plans import require_plan
@@ -155,7 +157,25 @@ def _problems(spec: PipelineSpec, key: str, build: Callable[[], None]) -> list[P
 
 
 def _check_source(spark: SparkSession, source: SourceSpec) -> None:
-    require_plan(_landed(spark, source))
+    rows = _landed(spark, source)
+    found = list(_binary_keys(rows, source))
+    if found:
+        raise ConfigError(found)
+    require_plan(rows)
+
+
+def _binary_keys(rows: DataFrame, source: SourceSpec) -> Iterator[Problem]:
+    """Problems of keys that hold bytes, in rows as they come from landing: text shows not all bytes."""
+    keys = [
+        *[("over", text) for text in source.over],
+        *[("shape.edge.match", text) for text in source.lifetimes.match],
+    ]
+    if source.partition is not None and source.partition.column is not None:
+        keys.append(("partition.column", source.partition.column))
+    for key, text in keys:
+        kind = value_of(rows, text, key)[1]
+        if any(isinstance(part, BinaryType) for part in _parts(kind)):
+            yield Problem("", key, binary_key(text, kind.simpleString().upper()))
 
 
 def _landed(spark: SparkSession, source: SourceSpec) -> DataFrame:
@@ -203,8 +223,30 @@ def _step(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -
 def _inputs(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> tuple[DataFrame, list[str]]:
     """Rows that reach a step without a join, and their payload columns."""
     frames = [rows[name] for name in step.inputs]
-    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-    return whole, [column.name for column in columns_of(spec, step.inputs[0]) or ()]
+    payload = [column.name for column in columns_of(spec, step.inputs[0]) or ()]
+    _require_equal_types(frames, step, payload)
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames), payload
+
+
+def _require_equal_types(frames: Sequence[DataFrame], step: StreamSpec, payload: Sequence[str]) -> None:
+    """Raise ConfigError for payload columns that have another type in one input of a union than in the first. Spark
+    would convert them to a type that the rows of one input alone do not have."""
+    first, *others = (
+        {name: kinds[name.lower()].simpleString().upper() for name in payload} for kinds in map(_kinds, frames)
+    )
+    found = [
+        Problem("", f"union[{number}]", unequal(name, {step.inputs[0]: kind, step.inputs[number]: kinds[name]}))
+        for number, kinds in enumerate(others, 1)
+        for name, kind in first.items()
+        if kinds[name] != kind
+    ]
+    if found:
+        raise ConfigError(found)
+
+
+def _kinds(rows: DataFrame) -> dict[str, DataType]:
+    """Types of columns by their names in lower case."""
+    return {field.name.lower(): field.dataType for field in rows.schema}
 
 
 def _windows(rows: DataFrame, spec: PipelineSpec, step: StreamSpec) -> DataFrame:
@@ -230,16 +272,26 @@ def _require_stored(key: str, kind: DataType) -> None:
 
 def _not_stored(kind: DataType) -> DataType | None:
     """The part of a type that some reader of the tables lacks; None if there is none."""
+    return next((part for part in _parts(kind) if part.typeName() not in _STORED or _collated(part)), None)
+
+
+def _collated(kind: DataType) -> bool:
+    return isinstance(kind, StringType) and kind.collation != _BINARY_ORDER
+
+
+def _parts(kind: DataType) -> Iterator[DataType]:
+    """The types of the single values that values of a type consist of."""
     if isinstance(kind, StructType):
-        parts = [field.dataType for field in kind]
+        inner = [field.dataType for field in kind]
     elif isinstance(kind, MapType):
-        parts = [kind.keyType, kind.valueType]
+        inner = [kind.keyType, kind.valueType]
     elif isinstance(kind, ArrayType):
-        parts = [kind.elementType]
+        inner = [kind.elementType]
     else:
-        collated = isinstance(kind, StringType) and kind.collation != _BINARY_ORDER
-        return kind if collated or kind.typeName() not in _STORED else None
-    return next((other for part in parts if (other := _not_stored(part)) is not None), None)
+        yield kind
+        return
+    for each in inner:
+        yield from _parts(each)
 
 
 def _empty(spark: SparkSession, schema: str) -> DataFrame:

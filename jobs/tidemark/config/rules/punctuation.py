@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tidemark.config.files.yaml import KeyFinding, KeyPath
 from tidemark.config.models.sources import SourceSpec
-from tidemark.config.sql.expressions import key_findings, predicate_findings, time_findings
+from tidemark.config.sql.expressions import key_findings, predicate_findings, text_findings, time_findings
 from tidemark.config.sql.row import ReadableColumns
 
 TOLERANCES = ("early_arrival", "late_arrival", "out_of_order")
@@ -84,7 +84,7 @@ def _shape(spec: SourceSpec, given: Collection[str], row: ReadableColumns) -> It
         yield from (((("shape", name, "kind")), message) for message in key_findings(edge.kind, row))
         for index, text in enumerate(edge.match):
             path: KeyPath = ("shape", name, "match", index)
-            yield from ((path, message) for message in key_findings(text, row))
+            yield from ((path, message) for message in text_findings(text, row))
 
 
 def _punctuation(spec: SourceSpec, row: ReadableColumns) -> Iterator[KeyFinding]:

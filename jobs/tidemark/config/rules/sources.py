@@ -23,7 +23,7 @@ from tidemark.config.options import option_findings
 from tidemark.config.rules.admission import admission_errors
 from tidemark.config.rules.punctuation import TOLERANCES, punctuation_errors, punctuation_warnings
 from tidemark.config.rules.reader import reader_errors
-from tidemark.config.sql.expressions import key_findings, time_findings
+from tidemark.config.sql.expressions import text_findings, time_findings
 from tidemark.config.sql.row import ReadableColumns
 from tidemark.config.types import parse_type
 from tidemark.core.policy import Action
@@ -173,9 +173,9 @@ def _expressions(source: Source) -> Iterator[KeyFinding]:
     if source.sound("over"):
         for index, text in enumerate(spec.over):
             path: KeyPath = ("over",) if len(spec.over) == 1 else ("over", index)
-            yield from ((path, message) for message in key_findings(text, row))
+            yield from ((path, message) for message in text_findings(text, row))
     if source.sound("partition") and spec.partition and spec.partition.column is not None:
-        for message in key_findings(spec.partition.column, row):
+        for message in text_findings(spec.partition.column, row):
             yield ("partition", "column"), message
 
 

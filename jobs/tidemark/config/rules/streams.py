@@ -189,11 +189,13 @@ def _equal_columns(stream: Stream, streams: CheckedStreams) -> Iterator[KeyFindi
         for lower in one.keys() & other.keys():
             types = one[lower].type, other[lower].type
             if None not in types and types[0] != types[1]:
-                yield (
-                    ("union", index),
-                    f"column {one[lower].name!r} is {types[0]} in {first!r} and {types[1]} in {name!r}: cast it"
-                    " in a step of its own",
-                )
+                yield ("union", index), unequal(one[lower].name, {first: types[0], name: types[1]})
+
+
+def unequal(column: str, types: Mapping[str, str | None]) -> str:
+    """The message about a column that has two types in a union, by input."""
+    (first, one), (name, other) = types.items()
+    return f"column {column!r} is {one} in {first!r} and {other} in {name!r}: cast it in a step of its own"
 
 
 def _one_operator(stream: Stream) -> Iterator[KeyFinding]:

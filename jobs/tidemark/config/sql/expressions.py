@@ -44,6 +44,18 @@ def key_findings(text: str, row: ReadableColumns) -> list[str]:
     return findings
 
 
+def text_findings(text: str, row: ReadableColumns) -> list[str]:
+    """Problems of an expression for a key that is compared as text; a plain column must not be BINARY, either."""
+    findings = key_findings(text, row)
+    plain = None if findings else plain_type(text, row)
+    return [binary_key(text, plain.text)] if plain is not None and plain.text == "BINARY" else findings
+
+
+def binary_key(text: str, kind: str) -> str:
+    """The message about a key whose type holds bytes."""
+    return f"{text!r} is {kind}: keys are compared as text, and bytes need not be text; write hex(...) or base64(...)"
+
+
 def comparison_findings(text: str, row: ReadableColumns) -> list[str]:
     """Problems of an expression by whose equal values rows are put together; a plain column must hold no MAP."""
     findings = expression_findings(text, row)
