@@ -92,3 +92,5 @@ def test_retention_keeps_the_live_version_and_the_newest_others(tmp_path):
     assert not (tmp_path / "v3").exists()
     assert (tmp_path / "v2").is_dir()
     assert retain_versions(tmp_path, 2) == []
+    versions.add(tmp_path, 3, versions.Made(7, None, "f", "{}", 1, 3, None, 0, "{}"))
+    assert retain_versions(tmp_path, 2) == [4], "version 5 is newer, though the clock has gone back"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from tidemark.commands.names.follow import follow
+from tidemark.commands.versions import recorded_spec
+from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
@@ -26,12 +30,20 @@ def maintain(context: RunContext, dry_run: bool = False) -> MaintainRecord | Mai
     batches from the tables as they are.
     """
     if dry_run:
-        return planned(Maintenance(context.spec, context.ledger, None), context.ledger.folder)
+        return planned(Maintenance(_followed(context), context.ledger, None), context.ledger.folder)
     with context.hold(wait=True):
         ensure_whole(context.ledger)
+        maintenance = Maintenance(_followed(context), context.ledger, context.tables)
         follow(context)  # no name may lead to a version that is removed
         removed = retain_versions(context.root, context.spec.retention.versions)
-        return maintained(Maintenance(context.spec, context.ledger, context.tables), context.ledger, removed)
+        return maintained(maintenance, context.ledger, removed)
+
+
+def _followed(context: RunContext) -> PipelineSpec:
+    """The settings that the live version's next run has to follow, with today's retention: the file may differ, as
+    after a promotion until it is edited, and would have keys forgotten that later rows may repeat."""
+    then = recorded_spec(context.ledger, context.spec)
+    return then.model_copy(update={"retention": context.spec.retention})
 
 
 def retain_versions(root: Location, number: int | None) -> list[int]:
@@ -42,7 +54,9 @@ def retain_versions(root: Location, number: int | None) -> list[int]:
     has made live meanwhile stays.
     """
     listed = versions.listed(root)
-    others = sorted((each for each in listed if not each.live), key=lambda each: each.promoted or each.created)
+    made = accumulate((each.created for each in listed), max)  # a clock may have gone back, numbers have not
+    used = {each.version: max(each.promoted or 0, latest) for each, latest in zip(listed, made, strict=True)}
+    others = sorted((each for each in listed if not each.live), key=lambda each: (used[each.version], each.version))
     gone = [] if number is None else others[: max(0, len(listed) - max(number, 1))]
     versions.forget(root, [each.version for each in gone])
     kept = {each.version for each in versions.listed(root)}

@@ -46,9 +46,10 @@ def in_force(ledger: Ledger) -> str | None:
 
 
 def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
-    """Pipeline that the version's next run has to follow, with today's landing and warehouse."""
-    found = spec_of(in_force(ledger) or "{}", now, ledger.root)
-    return relocated(found, now)
+    """Pipeline that the version's next run has to follow, with today's landing and warehouse; before the first run,
+    today's. Raises ConfigError if a result depends on a variable that is not set or that now holds another value."""
+    recorded = in_force(ledger)
+    return now if recorded is None else relocated(spec_of(recorded, now, ledger.root), now)
 
 
 def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
