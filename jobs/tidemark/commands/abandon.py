@@ -9,6 +9,7 @@ tables' logs know them. Every step may be repeated; the next run finishes an aba
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -85,8 +86,8 @@ class Abandonment:
         """Delete the rows of batches first..last, which no reader has seen, in commits that record the withdrawal. If
         the lock is a lease, first have every table know these batches: the run may be stalled, and go on later."""
         if self.context.holds_lease:
-            self._fence(last)
-        for table in self._appended(first):
+            self._fence(first, last)
+        for table in self._appended(first, last):
             from tidemark.spark.rebuild.repair import (
                 withdraw,  # starts a JVM: only if there is something to delete
             )
@@ -99,13 +100,13 @@ class Abandonment:
         for batch_id in filter(records_all, range(first, last + 1)):
             self.ledger.stores["watermarks"].put_back(batch_id, state_rows(batch_id, states), "record")
 
-    def _fence(self, last: int) -> None:
-        """Record in the log of every table of Spark's that batches up to `last` were appended, so that a stalled run
+    def _fence(self, first: int, last: int) -> None:
+        """Record in the log of every table of Spark's that batches first..last were appended, so that a stalled run
         appends none of them."""
         from tidemark.spark.rebuild.repair import know  # starts a JVM: only where a run may be stalled
 
         for table in self._of_spark():
-            for writer in self._writers(table):
+            for writer in self._writers(table, first, last):
                 if self.ledger.store(table).number(writer) < last:
                     know(self.context.engine.spark, str(self.ledger.folder / table), writer, last)
             self.ledger.store(table).close()
@@ -119,9 +120,13 @@ class Abandonment:
                     self.withdraw(record.batch_id, record.batch_id)
         return [each.table for each in found]
 
-    def _appended(self, first: int) -> list[str]:
-        """Tables to which Spark has appended rows of batches from `first` on."""
-        return [name for name in self._of_spark() if self._last_of(name) >= first]
+    def _appended(self, first: int, last: int) -> list[str]:
+        """Tables to which Spark has appended rows of batches first..last, or later ones."""
+        return [
+            name
+            for name in self._of_spark()
+            if any(self.ledger.store(name).number(writer) >= first for writer in self._writers(name, first, last))
+        ]
 
     def _of_spark(self) -> list[str]:
         kinds = (*_STATE, *OUTPUTS, _SUBSTREAMS)
@@ -130,14 +135,16 @@ class Abandonment:
     def _published(self, first: int) -> Iterator[str]:
         """Tables that readers follow and that the run has already published to."""
         for name in tables_below(self.ledger.folder):
-            if name.partition("/")[0] in OUTPUTS and self._last_of(name) >= first:
+            if name.partition("/")[0] in OUTPUTS and self.ledger.store(name).number(APPLICATION) >= first:
                 yield name
 
-    def _last_of(self, table: str) -> int:
-        return max((self.ledger.store(table).number(writer) for writer in self._writers(table)), default=0)
-
-    def _writers(self, table: str) -> list[str]:
-        return list(map(writer_of, self.context.spec.sources)) if table == _SUBSTREAMS else [APPLICATION]
+    def _writers(self, table: str, first: int, last: int) -> list[str]:
+        """Names under which batches first..last append to a table: the sources are those that the batches have
+        recorded, since the file may have been edited."""
+        if table != _SUBSTREAMS:
+            return [APPLICATION]
+        plans = {record.configuration for record in self.ledger.recorded(first, last)}
+        return sorted({writer_of(source) for plan in plans for source in json.loads(plan)["sources"]})
 
     def _known(self, first: int, last: int) -> Iterator[LastWrite]:
         """Last writes that tables' logs must know from now on: those known before, and the withdrawal of the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tidemark.commands.abandon import Abandonment, stuck
 from tidemark.commands.names.follow import follow
@@ -46,7 +47,7 @@ def execute(
         context.ledger,
         lambda: context.engine,
         context.outputs,
-        context.planning.locate,
+        replace(context.planning, spec=spec).locate,
         context.checkpoint,
         context.progress,
         audit(spec, context.ledger, of_run(records[-1].suites, context.spec)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,9 +77,9 @@ class Replay:
     def _kept(self) -> KeptRows:
         return KeptRows(self.ledger, self.ledger.last().next_batch_id, self.spec)
 
-    def locate(self, item: LandedObject) -> LandedObject:
-        """An object with its present path."""
-        return self.context.planning.locate(item)
+    def located(self, record: BatchRecord, objects: Sequence[LandedObject]) -> tuple[LandedObject, ...]:
+        """Objects of a batch with their present paths."""
+        return tuple(map(replace(self.context.planning, spec=self._then(record)).locate, objects))
 
     def verdicts(
         self, records: Sequence[BatchRecord], wanted: str | None, progress: Callable[[str, int, int], None]
@@ -101,7 +101,7 @@ class Replay:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
         if self.rebuilt is not None and record.batch_id in self.rebuilt:
             return self._standing(record)
-        objects = tuple(self.locate(item) for item in self.ledger.objects_of(record))
+        objects = self.located(record, self.ledger.objects_of(record))
         with ExitStack() as kept:
             parts = self.recomputed(record, objects, wanted, kept)
             digests = self._digests(record, {name: part.outcome() for name, part in parts.items()}, kept)

@@ -3,7 +3,7 @@ the states before it and its plan; the digests and counts in `batches` prove the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemark.config import PipelineSpec
@@ -45,11 +45,11 @@ class Remade:
 @dataclass(frozen=True)
 class LedgerRebuild:
     """Makes rows of batches of the live version again. `then` gives the configuration that a batch was judged under,
-    `locate` gives an object its present path, `planned` gives the objects of a batch."""
+    `located` gives objects of a batch their present paths, `planned` gives the objects of a batch."""
 
     context: RunContext
     then: Callable[[BatchRecord], PipelineSpec]
-    locate: Callable[[LandedObject], LandedObject]
+    located: Callable[[BatchRecord, Sequence[LandedObject]], tuple[LandedObject, ...]]
     planned: Callable[[BatchRecord], tuple[LandedObject, ...]]
 
     @property
@@ -73,7 +73,7 @@ class LedgerRebuild:
         return results
 
     def _made(self, record: BatchRecord) -> dict[str, Remade]:
-        objects = tuple(self.locate(item) for item in self.planned(record))
+        objects = self.located(record, self.planned(record))
         reported = self.ledger.noticed(record).reported
         outcomes, states, result = self._recalled(record, objects)
         changed = changed_states(states, result.states, record.batch_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidemark.commands.abandon import Abandonment
@@ -15,6 +16,7 @@ from tidemark.commands.repair.damage import DamagedTables
 from tidemark.commands.repair.ledger_rows import MADE, LedgerRebuild
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay
+from tidemark.commands.versions import recorded_spec
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.rules.imports import import_order
 from tidemark.context import RunContext
@@ -37,6 +39,7 @@ _REPORTED_ONCE = ("quality", "diagnostics")
 """Small tables that nothing goes on from: rows that cannot be made again are reported once, and runs go on."""
 _SPARE = ("advice", "plans")
 """Small tables that nothing needs while no run is pending: the next write to them makes them anew."""
+_STATE = ("substreams", "seen", "lifetimes", "open_lifetimes")
 _COPY = "restore the folder from a copy"
 
 
@@ -48,7 +51,7 @@ class TableRepair:
     rebuilt: range | None
 
     def __post_init__(self) -> None:
-        self.spec, self.live, self.replay = self.context.spec, self.context.ledger, Replay(self.context, self.rebuilt)
+        self.live, self.replay = self.context.ledger, Replay(self.context, self.rebuilt)
         self.tables = DamagedTables(self.context, self.rebuilt)
 
     def repair(self) -> RepairRecord:
@@ -118,12 +121,12 @@ class TableRepair:
             name: {record.batch_id for record in self.tables.records(name, damage)} for name, damage in opened.items()
         }
         again = LedgerRebuild(
-            self.context, self.tables.then, self.replay.locate, lambda record: self._objects(record, wanted)
+            self.context, self.tables.then, self.replay.located, lambda record: self._objects(record, wanted)
         )
         for number in sorted(set().union(*wanted.values())):
             (record,) = self.live.batches(number, number)
             mine = {name for name, numbers in wanted.items() if number in numbers}
-            for name in import_order(self.spec.sources):
+            for name in import_order(self.tables.then(record).sources):
                 if f"events/{name}" in mine:
                     self._event_batch(f"events/{name}", name, record, self._objects(record, wanted))
             small = [name for name in MADE if name in mine]
@@ -143,7 +146,7 @@ class TableRepair:
         from tidemark.spark.rebuild.repair import put_back
 
         digest = next(each for each in record.digests if each.table == table)
-        objects = tuple(self.replay.locate(item) for item in taken)
+        objects = self.replay.located(record, taken)
         with ExitStack() as kept:
             try:
                 part = self.replay.recomputed(record, objects, "landing", kept)[name]
@@ -168,10 +171,17 @@ class TableRepair:
 
     # -- state of substreams and lifetimes, from events
 
+    @cached_property
+    def _sources(self) -> Mapping[str, SourceSpec]:
+        """The sources with the settings that the next run has to follow: the file may have been edited since."""
+        return recorded_spec(self.live, self.context.spec).sources
+
     def _state(self, damaged: Mapping[str, Corruption]) -> None:
+        if not any(name.partition("/")[0] in _STATE for name in damaged):
+            return
         if "substreams" in damaged:
             self._substreams()
-        for name, source in self.spec.sources.items():
+        for name, source in self._sources.items():
             if source.deduplicate is not None and f"seen/{name}" in damaged:
                 self._seen(source)
             names = [f"{kind}/{name}" for kind in ("lifetimes", "open_lifetimes")]
@@ -186,7 +196,7 @@ class TableRepair:
         asked = must_know(self.live, self.live.settled_before(through + 1))
         integrity.put_aside(self.live.folder / "substreams", self.tables.aside("substreams"))
         states, spark = self.live.states(through + 1), self.context.engine.spark
-        rows = write_substreams(spark, self.live.folder, self.spec.sources, states, through + 1)
+        rows = write_substreams(spark, self.live.folder, self._sources, states, through + 1)
         for each in asked:
             if each.table == "substreams":
                 know(spark, str(self.live.folder / "substreams"), each.writer, each.batch_id)
@@ -256,7 +266,13 @@ class TableRepair:
         recorded = {digest.table: digest for digest in record.digests}
         root = str(self.live.folder)
         return RepairedOutputs(
-            self.context.engine.spark, root, then, recompute=True, broken=broken, recorded=recorded, like=self.spec
+            self.context.engine.spark,
+            root,
+            then,
+            recompute=True,
+            broken=broken,
+            recorded=recorded,
+            like=self.context.spec,
         )
 
     def _ending(self, record: BatchRecord) -> Ending:
