@@ -4,6 +4,7 @@ Without Spark, in a warehouse of an earlier tidemark."""
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from tidemark.core.batch_result import writer_of
 from tidemark.core.times import DAY, SECOND
 from tidemark.errors import UsageError
 from tidemark.ledger import versions
+from tidemark.ledger.lost_commits import left_notes
 from tidemark.ledger.tables.commits import commit_properties
 from tidemark.pipeline import Pipeline
 from tidemark.spark.rebuild import repair, truncate
@@ -128,8 +130,11 @@ def test_a_repair_makes_states_again_under_the_recorded_settings(context, monkey
     assert taken["kept"].out_of_order.tolerance == SECOND
 
 
-def test_a_repair_looks_in_landing_for_events_of_a_source_that_the_file_has_lost(context, monkeypatch):
-    next((context.ledger.folder / "events" / "readings").rglob("*.parquet")).unlink()
+def test_a_repair_looks_for_events_of_a_source_that_the_file_has_lost_until_they_are_back(context, monkeypatch):
+    place = context.ledger.folder / "events" / "readings"
+    copy = shutil.copytree(place, place.with_name("copy"))
+    copy = copy.rename(context.root.parent / "copy")
+    next(place.rglob("*.parquet")).unlink()
     paths: list[Path] = []
 
     def recomputed(_self: Replay, _record: Any, objects: Any, *_: Any) -> Any:
@@ -137,7 +142,15 @@ def test_a_repair_looks_in_landing_for_events_of_a_source_that_the_file_has_lost
         raise UsageError("no Spark")
 
     monkeypatch.setattr(Replay, "recomputed", recomputed)
-    found = TableRepair(edited(context), None).repair()
-    assert {each["table"] for each in found["left"]} == {"events/readings"}
-    assert paths
+    now = edited(context)
+    for attempt in (1, 2):
+        found = TableRepair(now, None).repair()
+        assert {each["table"] for each in found["left"]} == {"events/readings"}
+        assert len(paths) == attempt * len({*paths}) > 0
+        (named,) = left_notes(now.ledger)
+        assert "the table events/readings is damaged: repair could not put back rows of batches" in named
     assert all("landing" in path.parts for path in paths)
+    shutil.rmtree(place)
+    copy.rename(place)
+    now.ledger.store("events/readings").close()
+    assert TableRepair(now, None).repair()["left"] == left_notes(now.ledger) == []

@@ -196,14 +196,24 @@ def test_a_table_that_is_gone_is_made_again(product, live, said):
     hold_as_before(product, live)
 
 
-def test_what_cannot_be_made_again_is_told(product, said):
+def test_what_cannot_be_made_again_is_told_until_it_is_back(product, live, said):
     garble(files(product, "events/a")[0])
-    for path in (product.folder / "landing" / "a").iterdir():
+    landing = product.folder / "landing" / "a"
+    copy = shutil.copytree(landing, product.folder / "copy")
+    for path in landing.iterdir():
         path.write_text("{}\n")
-    found = said(product, 1)
-    (one,) = found["left"]
-    assert one["table"] == "events/a"
-    assert "no longer in landing as they were" in one["why"]
+    for _ in range(2):
+        found = said(product, 1)
+        (one,) = found["left"]
+        assert one["table"] == "events/a"
+        assert "no longer in landing as they were" in one["why"]
+        (named,) = product.pipeline().status()["damaged"]
+        assert (named["table"], named["why"][:37]) == ("events/a", "repair could not put back rows of bat")
+    assert any("repair could not put back rows" in note for note in product.pipeline().run(at(39))["notes"])
+    shutil.rmtree(landing)
+    copy.rename(landing)
+    assert said(product)["left"] == product.pipeline().status()["damaged"] == []
+    assert rows(product, "events/a") == rows(live, "events/a")
 
 
 @pytest.mark.parametrize("which", [0, -1], ids=["oldest", "newest"])

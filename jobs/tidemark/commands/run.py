@@ -18,7 +18,7 @@ from tidemark.core.times import format_time
 from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions as recorded_versions
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.ledger.lost_commits import ensure_whole, left_notes
 from tidemark.ledger.tail import Tail
 from tidemark.quality.suites import of_users, record_of
 from tidemark.records import LONGEST_LIST
@@ -118,7 +118,7 @@ def _opened(context: RunContext, request: RunRequest, now: int) -> int:
 def _checked(context: RunContext) -> tuple[list[str], str]:
     """Changes of the pipeline's file since the last run, and the users' suites. Raises ConfigError for a change that
     is refused, Blocked while quality blocks a run."""
-    notes = versions.differing(context.ledger, context.spec)
+    notes = [*versions.differing(context.ledger, context.spec), *left_notes(context.ledger)]
     ensure_rows(context.ledger, context.spec)
     suites = record_of(of_users(context.spec), context.spec)
     ensure_not_blocked(context.ledger)

@@ -1,5 +1,5 @@
 """Finds tables whose log has lost commits: after a power loss, or because one table was restored from a copy; and
-those that a repair has opened and not finished.
+those that a repair has opened, and not finished or left without rows.
 
 A log records the last batch of every writer. With each committed batch the ledger records the last batch that brought
 rows to a table, for every table and writer. A log that ends before that has lost commits. If a small table's log
@@ -52,8 +52,11 @@ class Loss:
     recorded: int
     why: str = ""
     unfinished: bool = False
+    left: bool = False
 
     def __str__(self) -> str:
+        if self.left:
+            return f"repair could not put back rows of batches {self.known + 1} to {self.recorded}"
         if self.unfinished:
             return "a repair took damaged files out of it and ended before their rows were back"
         if self.why:
@@ -98,15 +101,24 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))
     found += _unfinished(ledger, newest, tables)
-    return {loss.table: loss for loss in sorted(filter(None, found), key=lambda each: -each.known)}
+    ordered = sorted(filter(None, found), key=lambda each: (not each.left, -each.known))
+    return {loss.table: loss for loss in ordered}  # the last one of a table: what runs refuse hides what they do not
 
 
 def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
-    """Ensure that no table has lost commits. Raises TidemarkError that names the first that has, and what to do."""
+    """Ensure that no table has lost commits, other than rows that a repair could not put back and has named. Raises
+    TidemarkError that names the first that has, and what to do."""
     for loss in losses(ledger, tables).values():
-        raise TidemarkError(
-            f"the table {loss.table} is damaged: {loss}", where=_location(ledger, loss.table), hint=HINT
-        )
+        if not loss.left:
+            raise TidemarkError(
+                f"the table {loss.table} is damaged: {loss}", where=_location(ledger, loss.table), hint=HINT
+            )
+
+
+def left_notes(ledger: Ledger) -> list[str]:
+    """Sentences on rows that a repair could not put back."""
+    newest = ledger.stores["batches"].newest() or 0
+    return [f"the table {loss.table} is damaged: {loss}" for loss in _unfinished(ledger, newest, None) if loss.left]
 
 
 def _spark(record: BatchRecord) -> Iterator[LastWrite]:
@@ -152,7 +164,7 @@ def _ensure_not_behind(ledger: Ledger, newest: int) -> None:
 def _loss(store: Store, each: LastWrite) -> Loss | None:
     try:
         known = store.number(each.writer)
-        if known >= each.batch_id or _has_rows(store, each):
+        if known >= each.batch_id or has_rows(store, each):
             return None
         return Loss(each.table, each.writer, known, each.batch_id)
     except (TidemarkError, *UNREADABLE) as error:
@@ -161,13 +173,13 @@ def _loss(store: Store, each: LastWrite) -> Loss | None:
 
 def _unfinished(ledger: Ledger, newest: int, tables: Collection[str] | None) -> Iterator[Loss]:
     """Losses of the tables that a repair has opened and not finished; `newest` is the newest batch."""
-    for table, batches in unfinished.tables(ledger.damaged).items():
+    for table, (batches, left) in unfinished.tables(ledger.damaged).items():
         first, last = batches or (1, newest)
         if tables is None or table in tables:
-            yield Loss(table, "", first - 1, last, unfinished=True)
+            yield Loss(table, "", first - 1, last, unfinished=True, left=left)
 
 
-def _has_rows(store: Store, each: LastWrite) -> bool:
+def has_rows(store: Store, each: LastWrite) -> bool:
     """True if a table that was rebuilt has all rows of the batch."""
     if each.rows is None or store.open() is None:
         return False

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from tidemark.commands.replay import located
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
-from tidemark.core.batch_result import BatchRecord
+from tidemark.core.batch_result import BatchRecord, LastWrite
 from tidemark.ledger.ledger import Ledger
-from tidemark.ledger.lost_commits import losses
+from tidemark.ledger.lost_commits import has_rows, losses
 from tidemark.ledger.tables import integrity, unfinished
 from tidemark.ledger.tables.integrity import Corruption
 from tidemark.records.status import TableDamage
@@ -23,12 +23,14 @@ from tidemark.storage.folders import tables_below
 @dataclass(frozen=True)
 class DamagedTables:
     """Tables of the live version during one repair. `made` are batches that a backfill made, so that no run can make
-    them again; `rebuilt` and `left` are the results by now."""
+    them again; `rebuilt`, `left` and, by table, the first and the last batch of which rows are `missing`, are the
+    results by now."""
 
     context: RunContext
     made: range | None
     rebuilt: dict[str, RebuiltRows] = field(default_factory=dict)
     left: list[TableDamage] = field(default_factory=list)
+    missing: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def live(self) -> Ledger:
@@ -37,7 +39,7 @@ class DamagedTables:
 
     def find(self) -> dict[str, Corruption]:
         """Damage by table; sound tables are left out."""
-        lost = losses(self.live)
+        lost, left = losses(self.live), unfinished.tables(self.live.damaged)
         names = sorted({*tables_below(self.live.folder), *self._recorded_tables(), *lost})
         names = [name for name in names if not name.startswith(("difference/", "_slice"))]
         found = {}
@@ -45,7 +47,9 @@ class DamagedTables:
             self.context.progress("look", done, len(names))
             damage = integrity.damage_of(self.live.folder / name)
             if name in lost:
-                damage = damage.behind(lost[name].known, lost[name].recorded, str(lost[name]))
+                opened = left[name].batches if name in left else None
+                known = lost[name].known if opened is None else min(lost[name].known, opened[0] - 1)
+                damage = damage.behind(known, lost[name].recorded, str(lost[name]))
             if damage:
                 found[name] = damage
         self.context.progress("look", len(names), len(names))
@@ -78,7 +82,7 @@ class DamagedTables:
         for record in self.live.batches(1, self.live.last().committed_through):
             has_rows = any(each.table == table and each.rows for each in record.digests)
             has_rows = has_rows or (table == "objects" and record.objects > 0)
-            if not (has_rows and damage.meets(record.batch_id)):
+            if not (has_rows and damage.meets(record.batch_id)) or (damage.lost and self._there(table, record)):
                 continue
             if self.made is not None and record.batch_id in self.made:
                 lost.append(record.batch_id)
@@ -86,7 +90,13 @@ class DamagedTables:
             yield record
         if lost:
             made = f"batches {lost[0]} to {lost[-1]} were made by a backfill"
-            self.leave(table, f"{made}: promote another version, and build this one again")
+            self.leave(table, f"{made}: promote another version, and build this one again", *lost)
+
+    def _there(self, table: str, record: BatchRecord) -> bool:
+        """True if a table that had lost rows has all of a batch, as where its folder was restored from a copy."""
+        recorded = (each for each in record.digests if each.table == table)
+        writes = (LastWrite(table, "", record.batch_id, each.rows) for each in recorded)
+        return any(has_rows(self.live.store(table), each) for each in writes)
 
     def then(self, record: BatchRecord) -> PipelineSpec:
         """The configuration that a batch was judged under, with the present locations."""
@@ -103,6 +113,10 @@ class DamagedTables:
         whole["batches"].append(batch_id)
         whole["rows"] += rows
 
-    def leave(self, table: str, why: str) -> None:
-        """Record that a table stays as it is, and why."""
+    def leave(self, table: str, why: str, *batches: int) -> None:
+        """Record that a table stays as it is, and why. `batches` lack rows of it: they are named until these are
+        back."""
         self.left.append({"table": table, "why": why})
+        if batches:
+            known = (*batches, *self.missing.get(table, ()))
+            self.missing[table] = min(known), max(known)

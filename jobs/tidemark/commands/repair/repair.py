@@ -68,7 +68,7 @@ class TableRepair:
         self._state(damaged)
         self._published({name: damage for name, damage in damaged.items() if name.partition("/")[0] in OUTPUTS})
         rewritten = self._rewritten(damaged.keys() - self.tables.rebuilt.keys())
-        unfinished.end(self.live.damaged)
+        unfinished.end(self.live.damaged, self.tables.missing)
         return {
             "repaired": [{"table": name, **rows} for name, rows in self.tables.rebuilt.items()],
             "rewritten": rewritten,
@@ -134,7 +134,8 @@ class TableRepair:
                 if isinstance(made, int):
                     self.tables.add(table, number, made, "events")
                 else:
-                    self.tables.leave(table, f"batch {number}: {made}; {_COPY}")
+                    lost = () if table in _REPORTED_ONCE else (number,)
+                    self.tables.leave(table, f"batch {number}: {made}; {_COPY}", *lost)
 
     def _objects(self, record: BatchRecord, wanted: Mapping[str, set[int]]) -> tuple[LandedObject, ...]:
         """Objects of a batch: as taken, or as planned if the table has lost them."""
@@ -151,12 +152,13 @@ class TableRepair:
             try:
                 part = self.replay.recomputed(record, objects, "landing", kept)[name]
             except UsageError as error:
-                self.tables.leave(table, f"batch {record.batch_id}: {error.message}")
+                self.tables.leave(table, f"batch {record.batch_id}: {error.message}", record.batch_id)
                 return
             part.counted.persist()  # so that exactly the proven rows are written
             found = next((each for each in part.outcome().digests if each.table == table), None)
             if found != digest:
-                self.tables.leave(table, f"batch {record.batch_id}: landing comes to other rows than were recorded")
+                why = f"batch {record.batch_id}: landing comes to other rows than were recorded"
+                self.tables.leave(table, why, record.batch_id)
                 return
             location, engine = str(self.live.folder / table), self.context.engine
             put_back(
@@ -229,7 +231,9 @@ class TableRepair:
                 for digest in found.digests(versions_of(recorded.values())):
                     if digest != recorded.get(digest.table, digest):
                         self.tables.leave(
-                            digest.table, f"batch {record.batch_id}: events come to other rows than recorded"
+                            digest.table,
+                            f"batch {record.batch_id}: events come to other rows than recorded",
+                            record.batch_id,
                         )
                     elif digest.rows:
                         self.tables.add(digest.table, record.batch_id, digest.rows, "events")
@@ -258,7 +262,8 @@ class TableRepair:
             if table in writing.restored:
                 self.tables.add(table, record.batch_id, writing.restored[table], "events")
             else:
-                self.tables.leave(table, f"batch {record.batch_id}: events come to other rows than were recorded")
+                why = f"batch {record.batch_id}: events come to other rows than were recorded"
+                self.tables.leave(table, why, record.batch_id)
 
     def _repaired_outputs(self, then: PipelineSpec, record: BatchRecord, broken: set[str]) -> RepairedOutputs:
         from tidemark.spark.rebuild.repair import RepairedOutputs

@@ -1,36 +1,60 @@
 """Tables that a repair took damaged files out of, recorded in a file until their rows are back.
 
-Without it, a repair that dies in between would leave tables that lack rows and look sound.
+Without it, a repair that dies in between, or that could not put rows back, would leave tables that lack rows and look
+sound.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from tidemark.storage import Location, make, read_if_there, remove, write_bytes
 
 Batches = tuple[int, int] | None
 """The first and the last batch whose rows may be missing; None: any."""
 _NAME = "unfinished.json"
+_LEFT = "left"
 
 
-def tables(kept: Location) -> dict[str, Batches]:
-    """The tables, with the batches whose rows may be missing. `kept` is the folder of a version for files that
-    were taken out."""
+class Opened(NamedTuple):
+    """The batches of a table whose rows may be missing. `left`: a repair has ended without them."""
+
+    batches: Batches
+    left: bool = False
+
+
+def tables(kept: Location) -> dict[str, Opened]:
+    """The tables. `kept` is the folder of a version for files that were taken out."""
     content = read_if_there(kept / _NAME)
     found = json.loads(content) if content else {}
-    return {table: batches and (batches[0], batches[1]) for table, batches in found.items()}
+    left = found.pop(_LEFT, {})
+    opened = {table: Opened(batches and (batches[0], batches[1])) for table, batches in found.items()}
+    return {table: Opened((first, last), left=True) for table, (first, last) in left.items()} | opened
 
 
 def add(kept: Location, table: str, batches: Batches) -> None:
     """Record a table before files are taken out of it; batches that are recorded for it already stay."""
     known = tables(kept)
-    before = known.get(table, batches)
+    before = known[table].batches if table in known else batches
     whole = batches and before and (min(batches[0], before[0]), max(batches[1], before[1]))
+    _write(kept, known | {table: Opened(whole)})
+
+
+def end(kept: Location, left: Mapping[str, tuple[int, int]]) -> None:
+    """Record that the repair has ended without the rows of these batches; only they stay recorded, for the next
+    repair, and for whoever asks."""
+    if left:
+        _write(kept, {table: Opened(batches, left=True) for table, batches in left.items()})
+    else:
+        remove(kept / _NAME)
+
+
+def _write(kept: Location, opened: Mapping[str, Opened]) -> None:
     make(kept)
-    write_bytes(kept / _NAME, json.dumps(known | {table: whole}).encode(), lasting=True)
-
-
-def end(kept: Location) -> None:
-    """Record that the repair has ended: what it could not put back it has named."""
-    remove(kept / _NAME)
+    left = {table: each.batches for table, each in opened.items() if each.left}
+    content = {table: each.batches for table, each in opened.items() if not each.left} | (
+        {_LEFT: left} if left else {}
+    )
+    write_bytes(kept / _NAME, json.dumps(content).encode(), lasting=True)
