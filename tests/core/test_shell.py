@@ -15,4 +15,5 @@ def test_each_argument_is_one_word_and_no_option():
 
 
 def test_a_hint_is_about_a_file_of_any_name():
-    assert about("`tidemark run CONFIG --wait`, CONFIGS", "a b.yml") == "`tidemark run 'a b.yml' --wait`, CONFIGS"
+    said = about("`tidemark run CONFIG --wait`, `tidemark status CONFIG`: CONFIGS", "a b.yml")
+    assert said == "`tidemark run 'a b.yml' --wait`, `tidemark status 'a b.yml'`: CONFIGS"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+
+_CONFIG = re.compile(r"\bCONFIG\b")
 
 
 def command(verb: str, *arguments: object, options: tuple[str, ...] = ()) -> str:
@@ -16,4 +19,4 @@ def command(verb: str, *arguments: object, options: tuple[str, ...] = ()) -> str
 
 def about(hint: str, config: str) -> str:
     """Return a hint whose commands are about CONFIG with the pipeline's file in its position."""
-    return hint.replace(" CONFIG ", f" {shlex.quote(config)} ")
+    return _CONFIG.sub(lambda _: shlex.quote(config), hint)
