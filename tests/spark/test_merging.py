@@ -48,6 +48,17 @@ def test_merging_keeps_the_latest_row_of_each_substream_above_its_floor(tmp_path
     assert product.pipeline().replay(all_batches=True)["identical"]
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_first_run_of_many_batches_is_followed_by_merging(tmp_path, monkeypatch):
+    monkeypatch.setattr(maintenance, "MERGE_EVERY", 2)
+    product = Product(tmp_path, {"s": oracle.Source(late=(60 * S, "adjust"), over=True, partitions=("0",))})
+    runs = steady(3)
+    product.land("s", [landed for run in runs for landed in run.objects])
+    product.run(runs[-1].as_of, max_files=1)
+    rows = product.table("substreams")
+    assert len(rows) == len({(row["partition"], row["substream"]) for row in rows}) == 5
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
 def test_state_is_as_large_after_many_batches_of_new_keys_as_after_a_few(tmp_path, monkeypatch):

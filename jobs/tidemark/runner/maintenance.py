@@ -80,26 +80,39 @@ class Maintenance:
     def _after(self, records: Sequence[BatchRecord]) -> float | None:
         first, last = records[0], records[-1]
         merged = maintenance.compact(self.ledger)
-        if self.tables is not None and self._first_of(lambda batch: batch.run_last // MERGE_EVERY, first, last):
+        if self.tables is not None and self._merge_is_due(first, last):
             merged = (merged or 0.0) + self._merge(last, self.tables(), superseded=True)
         if self.tables is not None and (names := self._with_edges()):
             spent = self.tables().forget_ended(names, last.batch_id, MERGE_EVERY)
             merged = merged if spent is None else (merged or 0.0) + spent
-        if self.tables is not None and self._first_of(lambda batch: batch.as_of // DAY, first, last):
+        if self.tables is not None and self._retention_is_due(first, last):
             self._retain_rows(last)
         prior = self.ledger.before(first.run_first)
         if prior and prior.as_of // DAY != last.as_of // DAY:
             self._retain_batches(last.as_of)
         return merged
 
-    def _first_of(self, period: Callable[[BatchRecord], int], first: BatchRecord, last: BatchRecord) -> bool:
-        """True if a run with the batches first..last is the first of its period that may change Spark's tables, and
-        not the pipeline's first: a run that takes no objects may have no JVM. Reads batches of the period alone."""
+    def _merge_is_due(self, first: BatchRecord, last: BatchRecord) -> bool:
+        """True if a run is the first with a JVM since a multiple of `MERGE_EVERY` batches."""
+        prior = self._before(lambda batch: batch.run_last // MERGE_EVERY, first, last)
+        return (prior.run_last if prior else 0) // MERGE_EVERY != last.run_last // MERGE_EVERY
+
+    def _retention_is_due(self, first: BatchRecord, last: BatchRecord) -> bool:
+        """True if a run is the day's first with a JVM, and not the pipeline's first."""
+        if self.spec.retention.events is None and self.spec.retention.dead_letters is None:
+            return False
+        prior = self._before(lambda batch: batch.as_of // DAY, first, last)
+        return prior is not None and prior.as_of // DAY != last.as_of // DAY
+
+    def _before(
+        self, period: Callable[[BatchRecord], int], first: BatchRecord, last: BatchRecord
+    ) -> BatchRecord | None:
+        """The last batch before the run of first..last that took objects, and so had a JVM, or that is of an earlier
+        period. None if there is none. Reads batches of the period alone."""
         now = period(last)
-        prior = self.ledger.before(
+        return self.ledger.before(
             first.run_first, lambda records: [each for each in kept(records) if each.objects or period(each) != now]
         )
-        return prior is not None and period(prior) != now
 
     def _merge(self, last: BatchRecord, tables: SparkTables, superseded: bool) -> float:
         """Compact small files, and forget what rows have `superseded`."""
