@@ -23,13 +23,6 @@ T = TypeVar("T")
 _ISOLATION = "tidemark.spark.session.isolation"
 
 
-class _Depth(threading.local):
-    """Number of verbs that this thread is in, one within another."""
-
-    verbs = 0
-
-
-_depth = _Depth()
 _threads: set[int] = set()
 """The threads that are in a verb."""
 _turn = threading.Lock()
@@ -42,7 +35,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
-        if _depth.verbs:
+        if threading.get_ident() in _threads:
             return inner(*args, **options)
         with _spark_kept(args):
             return inner(*args, **options)
@@ -102,11 +95,9 @@ def _spark_kept(args: tuple[Any, ...]) -> Iterator[None]:
     before = _isolation().session_before() if "pyspark" in sys.modules else None
     with _turn:
         _threads.add(threading.get_ident())
-    _depth.verbs = 1
     try:
         yield
     finally:
-        _depth.verbs = 0
         if args and (context := _context_of(args[0])) is not None:
             context.release_engine()
         with _turn:
