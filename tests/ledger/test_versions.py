@@ -80,6 +80,6 @@ def test_versions_that_were_built_from_one_another_number_their_rows_alike_thoug
     versions.add(tmp_path, 4, replace(made, base=3, origin=None, from_landing=True))
     versions.add(tmp_path, 5, replace(made, base=4, origin=4))
     versions.add(tmp_path, 6, replace(made, base=2, origin=None))  # recorded by an earlier tidemark
-    assert [versions.origin(tmp_path, number) for number in range(1, 7)] == [1, 1, 1, 4, 4, 1]
+    assert versions.origins(tmp_path) == {1: 1, 2: 1, 3: 1, 4: 4, 5: 4, 6: 1}
     versions.forget(tmp_path, [2, 4])
-    assert [versions.origin(tmp_path, number) for number in (1, 3, 5)] == [1, 1, 4]
+    assert versions.origins(tmp_path) == {1: 1, 3: 1, 5: 4, 6: 2}  # of 6 it is not known any more

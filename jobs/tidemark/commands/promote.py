@@ -78,8 +78,8 @@ class Promotion:
         """Execute the live version's runs that the target lacks, under the target's configuration."""
         spec = recorded_spec(target, self.spec)
         self._check_known(target, spec)
-        root = self.live.root
-        apart = versions.origin(root, self.live.version) != versions.origin(root, target.version)
+        origins = versions.origins(self.live.root)
+        apart = origins[self.live.version] != origins[target.version]
         tools = self.context, spec, self.live, target
         again: EventsRerun | LandingRerun = (
             LandingRerun(*tools) if apart else EventsRerun(*tools, progress=self.context.progress)

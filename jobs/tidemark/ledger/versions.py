@@ -95,13 +95,17 @@ def found(root: Location, version: int) -> Version | None:
     return next((each for each in listed(root) if each.version == version), None)
 
 
-def origin(root: Location, version: int) -> int:
-    """The version that began the numbering of this version's rows: the last one built from landing, or the first. Two
+def origins(root: Location) -> dict[int, int]:
+    """By version, the one that began the numbering of its rows: the last one built from landing, or the first. Two
     versions with one origin number their rows alike. Retention may have removed versions in between."""
     known = {each.version: each.made for each in listed(root)}
-    while (made := known.get(version)) is not None and not made.from_landing:
-        version = made.origin or made.base
-    return version
+
+    def origin(version: int) -> int:
+        while (made := known.get(version)) is not None and not made.from_landing:
+            version = made.origin or made.base
+        return version
+
+    return {version: origin(version) for version in known}
 
 
 def first(root: Location, now: int) -> int:

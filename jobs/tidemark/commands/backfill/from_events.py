@@ -131,7 +131,7 @@ class Backfill:
             merged.rebuilt,
             merged.input_rows,
             recorded_difference(found, self.label),
-            origin=versions.origin(self.live.root, self.live.version),
+            origin=versions.origins(self.live.root)[self.live.version],
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how, reserved)

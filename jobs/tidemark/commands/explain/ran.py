@@ -58,10 +58,10 @@ def _of_version(
 
 def _others(ledger: Ledger) -> Iterator[Location]:
     """Folders of the other versions with the batches of this one."""
-    root, mine = ledger.root, versions.origin(ledger.root, ledger.version)
-    for each in versions.listed(root):
-        if each.version != ledger.version and versions.origin(root, each.version) == mine:
-            yield root / f"v{each.version}"
+    origins = versions.origins(ledger.root)
+    for version, origin in origins.items():
+        if version != ledger.version and origin == origins.get(ledger.version):
+            yield ledger.root / f"v{version}"
 
 
 def _by_run(ledger: Ledger, times: dict[int, int], since: int | None) -> list[RunTime]:
