@@ -72,7 +72,9 @@ def findings(
     try:
         tree = _parsed(text)
     except PARSER_ERRORS as error:
-        return found or [f"{text!r} is not a Spark SQL expression{_unclosed(tokens) or _position(error)}"]
+        collated = any(token.token_type.name == "COLLATE" for token in tokens)  # older parsers fail at it
+        unread = _COLLATED if collated else f"is not a Spark SQL expression{_unclosed(tokens) or _position(error)}"
+        return found or [f"{text!r} {unread}"]
     shape = _shape(tree, tokens) or (_stars(tree) if aggregates else _first_of(_OF_ONE_ROW, tree))
     if shape:
         return [f"{text!r} {shape}"]
