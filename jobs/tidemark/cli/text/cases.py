@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidemark.cli.text.layout import LONGEST_TABLE, paragraphs, quoted, table_of
+from tidemark.cli.text.layout import LONGEST_TABLE, paragraphs, table_of
+from tidemark.core.shell import command
 from tidemark.report.text import safe
 from tidemark.report.words import counted
 
@@ -37,7 +38,7 @@ def recorded_text(config: Path) -> Callable[[RecordedCaseRecord], RenderableType
             if record["differing"]
             else None
         )
-        return paragraphs(wrote, differing, f"Next: tidemark test {quoted(config)} {quoted(Path(record['path']))}")
+        return paragraphs(wrote, differing, f"Next: {command('test', config, record['path'])}")
 
     return text
 

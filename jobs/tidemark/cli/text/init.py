@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.core.shell import command
 from tidemark.proposal.guesses import touched
 from tidemark.report.words import brief, counted
 
@@ -89,10 +89,9 @@ def _warnings(record: InitRecord) -> Iterator[str]:
 
 def _next(path: str) -> Table:
     table = Table.grid(padding=(0, 3))
-    name = shlex.quote(path)
-    table.add_row("Next:", f"read {name}", "what is proposed, and why")
-    table.add_row("", f"tidemark validate {name}", "after you have changed it")
-    table.add_row("", f"tidemark run {name} --dry-run", "what a run would take")
+    table.add_row("Next:", f"read {path}", "what is proposed, and why")
+    table.add_row("", command("validate", path), "after you have changed it")
+    table.add_row("", command("run", path, options=("--dry-run",)), "what a run would take")
     return table
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -31,11 +29,6 @@ def listed(title: str, lines: Iterable[str]) -> str | None:
     """A title with a list below it; None if the list is empty."""
     found = list(lines)
     return "\n".join([f"{title}:", *(f"  - {line}" for line in found)]) if found else None
-
-
-def quoted(config: Path) -> str:
-    """The path of a configuration as a shell takes it."""
-    return shlex.quote(str(config))
 
 
 def table_of(*columns: str) -> Table:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from tidemark.cli.output import Verbatim
-from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, quoted, size_text, table_of
+from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, size_text, table_of
 from tidemark.cli.text.run_results import findings_table, results
 from tidemark.cli.text.why import run_cause
+from tidemark.core.shell import command
 from tidemark.report.text import unread
 from tidemark.report.words import counted
 
@@ -87,7 +88,7 @@ def plan_text(config: Path) -> Callable[[PlanRecord], RenderableType]:
             f"... and {more:,} more" if more else None,
             findings_table(record["diagnostics"]),
             *record["notes"],
-            f"Next: tidemark run {quoted(config)}" if objects else None,
+            f"Next: {command('run', config)}" if objects else None,
         )
 
     return text
@@ -127,7 +128,7 @@ def validate_text(config: Path) -> Callable[[ValidateRecord], RenderableType]:
             _problems("error", errors),
             _problems("warning", warnings),
             f"{config} can't be used: {counts}." if errors else f"{config} is valid ({counts}).",
-            None if errors else f"Next: tidemark run {quoted(config)} --dry-run",
+            None if errors else f"Next: {command('run', config, options=('--dry-run',))}",
         )
 
     return text
@@ -181,14 +182,15 @@ def _changes(record: RunRecord) -> Iterator[str]:
 
 def _next_commands(record: RunSummary, config: Path) -> RenderableType:
     table = Table.grid(padding=(0, 3))
-    name = quoted(config)
     meanings = {"dropped": "the rows that were dropped, and why", "quarantined": "the rows that could not be judged"}
     batches = record["batches"]
     found = {"dropped": any(b["dropped"] for b in batches), "quarantined": any(b["quarantined"] for b in batches)}
     for fate, meaning in meanings.items():
         if found[fate]:
-            table.add_row("Next:" if not table.row_count else "", f"tidemark rows {name} --fate {fate}", meaning)
-    status = f"tidemark status {name}"
+            table.add_row(
+                "Next:" if not table.row_count else "", command("rows", config, options=("--fate", fate)), meaning
+            )
+    status = command("status", config)
     table.add_row("Next:" if not table.row_count else "", status, "how far each partition has come")
     return table
 

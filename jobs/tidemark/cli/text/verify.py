@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, quoted, table_of
+from tidemark.cli.text.layout import LONGEST_TABLE, listed, paragraphs, table_of
+from tidemark.core.shell import command
 from tidemark.report.words import counted
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def verify_text(config: Path) -> Callable[[VerifyRecord], RenderableType]:
         f"Head of the chain of batches: {record['chain']}" if record["chain"] else None,
         listed("Not checked", record["not_checked"]),
         f"For an auditor: {record['bundle']}" if record["bundle"] else None,
-        None if record["sound"] else f"Next: tidemark repair {quoted(config)}",
+        None if record["sound"] else f"Next: {command('repair', config)}",
     )
 
 

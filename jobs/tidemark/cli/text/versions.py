@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from rich.console import Group
 from tidemark.cli.output import Verbatim
 from tidemark.cli.text.layout import table_of
 from tidemark.core.policy import FATES
+from tidemark.core.shell import command
 from tidemark.report.changed import window_text
 from tidemark.report.words import counted
 
@@ -59,9 +59,7 @@ def versions_text(config: Path) -> Callable[[VersionsRecord], RenderableType]:
 
     def text(record: VersionsRecord) -> RenderableType:
         if not record["versions"]:
-            return (
-                f"No version is recorded yet: the first run makes one. Next: tidemark run {shlex.quote(str(config))}"
-            )
+            return f"No version is recorded yet: the first run makes one. Next: {command('run', config)}"
         labelled = ["label"] * any(each["label"] for each in record["versions"])
         table = table_of("version", "", "made", "from", "to", "base", "input", "settings", *labelled)
         for each in record["versions"]:
@@ -90,7 +88,7 @@ def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
             edit = f"Its settings were others: set each key in {config} to what it was, or the next run is refused."
             lines += ["", edit, *(f"  {line}" for line in record["edit"])]
         lines += ["", *record["names"]] if record["names"] else []
-        return Group(*lines, "", f"To undo it: tidemark promote {shlex.quote(str(config))} {before}")
+        return Group(*lines, "", f"To undo it: {command('promote', config, before)}")
 
     return text
 
@@ -116,7 +114,7 @@ def exclude_text(config: Path) -> Callable[[ExcludeRecord], RenderableType]:
         return Group(
             f"{record['uri']} is recorded as wrong ({record['reason']}); it was taken by {where}.",
             "Its rows are quarantined in the version that the next backfill builds. Next:",
-            f"  tidemark backfill {shlex.quote(str(config))} --from T0    (T0: not after the first time of its rows)",
+            f"  {command('backfill', config, options=('--from', 'T0'))}    (T0: no later than the first of its rows)",
         )
 
     return text
@@ -141,7 +139,7 @@ def repair_text(config: Path) -> Callable[[RepairRecord], RenderableType]:
             lines += ["", "Not rebuilt:", *(f"  {left['table']}: {left['why']}" for left in record["left"])]
         if record["kept"]:
             lines += ["", f"What could not be read is kept in {record['kept']}."]
-        return Group(*lines, f"Next: tidemark replay {shlex.quote(str(config))} --all")
+        return Group(*lines, f"Next: {command('replay', config, options=('--all',))}")
 
     return text
 
@@ -170,7 +168,7 @@ def _changed(found: DifferenceRecord) -> list[str]:
 
 
 def _next(config: Path, version: int) -> str:
-    return f"Next: tidemark promote {shlex.quote(str(config))} {version}"
+    return f"Next: {command('promote', config, version)}"
 
 
 def _excluded(found: DifferenceRecord) -> Iterator[str]:

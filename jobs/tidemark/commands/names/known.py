@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tidemark.commands.names.published import behind_link, followed
 from tidemark.commands.names.registered import Registration, registered
 from tidemark.commands.names.views import full_name
+from tidemark.core.shell import command
 from tidemark.ledger.ledger import Ledger
 from tidemark.storage import Location, is_table
 
@@ -46,17 +46,15 @@ def names_of(table: str, root: Location, live: int) -> list[str]:
 
 def fixed(location: Location, names: Sequence[str], config: str) -> str:
     """Sentence for a reader who was given the folder of a version."""
-    command = shlex.join(
-        ["tidemark", "register", config, *([] if isinstance(location, Path) else ["--catalog", "NAME"])]
-    )
-    names = names or [f"a name that `{command}` makes"]
+    options = () if isinstance(location, Path) else ("--catalog", "NAME")
+    names = names or [f"a name that `{command('register', config, options=options)}` makes"]
     instead = f"read {' or '.join(names)} instead"
     return f"{location} does not follow `promote`: {instead}"
 
 
 def _sentence(which: Registration, live: int, config: str) -> str:
-    command = ["tidemark", "register", config, "--catalog", which.catalog, "--schema", which.schema]
+    options = ("--catalog", which.catalog, "--schema", which.schema)
     lag = f"the views in {which.catalog}.{which.schema} do not show all of version {live}"
     if which.by_hand:
-        return f"{lag}: run the statements that `{shlex.join([*command, '--sql'])}` prints"
-    return f"{lag}: the next run, or `{shlex.join(command)}`, corrects them"
+        return f"{lag}: run the statements that `{command('register', config, options=(*options, '--sql'))}` prints"
+    return f"{lag}: the next run, or `{command('register', config, options=options)}`, corrects them"

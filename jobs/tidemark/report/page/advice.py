@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
+from tidemark.core.shell import command
 from tidemark.report.advice import behind, cost, target, tolerance
 from tidemark.report.page.charts.tolerances import delay_picture, moved_picture
 from tidemark.report.page.data.advised import Advised
@@ -18,12 +18,12 @@ _TITLE = "Other tolerances"
 
 def tolerances(answers: Answers) -> Html:
     """Return the section with the last advice on each source and its date."""
-    command = element("code", shlex.join(["tidemark", "advise", answers.tables.config]))
+    advise = element("code", command("advise", answers.tables.config))
     if not answers.advised:
-        note = paragraph("What other tolerances would have cost is not kept here: ", command, " finds it.")
+        note = paragraph("What other tolerances would have cost is not kept here: ", advise, " finds it.")
         return section("tolerances", _TITLE, note)
     inner = [each for advised in answers.advised for each in _source(advised, answers.tables.scope.last)]
-    return section("tolerances", _TITLE, *inner, paragraph(command, " makes it anew.", class_="quiet"))
+    return section("tolerances", _TITLE, *inner, paragraph(advise, " makes it anew.", class_="quiet"))
 
 
 def _source(advised: Advised, last: int) -> Iterator[Html]:

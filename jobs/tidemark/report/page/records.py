@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidemark.core.shell import command
 from tidemark.report.page.charts.runs import quality_picture
 from tidemark.report.page.data.answers import Answers
 from tidemark.report.page.data.runs import MOST_RUNS as LISTED_RUNS
@@ -126,10 +126,10 @@ def _proof(answers: Answers) -> Iterator[Html]:
     if not found.digests:
         return
     newest = found.digests[0]["batch_id"]
-    command = shlex.join(["tidemark", "replay", answers.tables.config, "--all"])
+    replay = command("replay", answers.tables.config, options=("--all",))
     yield paragraph(
         f"Each batch has a digest of what it wrote to every table; those of batch {newest:,} are below. ",
-        element("code", command),
+        element("code", replay),
         " computes all batches again and compares. A replay writes nothing, so that its result is not recorded here.",
     )
     digests = [(row["name"], row["rows"], row["digest"][:_DIGITS]) for row in found.digests]
