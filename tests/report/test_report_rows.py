@@ -313,6 +313,19 @@ def test_sources_with_other_columns_are_exported_together(tmp_path: Path) -> Non
     ]
 
 
+def test_names_that_differ_in_case_alone_are_one_exported_column(tmp_path: Path) -> None:
+    tables = {
+        name: write(tmp_path / name, table_of([event(0, T0 + at, **{column: at})], pa.schema([(column, pa.int64())])))
+        for at, (name, column) in enumerate((("a", "v"), ("b", "V")))
+    }
+    export_rows(tables, Filter(), tmp_path / "o.parquet", "parquet")
+    payload = pq.read_table(tmp_path / "o.parquet").select(["v"])
+    assert payload.to_pylist() == [{"v": 1}, {"v": 0}]
+    export_rows(tables, Filter(), tmp_path / "o.csv", "csv")
+    assert [row["v"] for row in read_csv(tmp_path / "o.csv")] == ["1", "0"]
+    assert {name.lower() for name in read_csv(tmp_path / "o.csv")[0]} & {"v_1"} == set()
+
+
 def test_columns_of_one_name_and_two_types_are_refused_in_parquet_only(tmp_path: Path) -> None:
     tables = {
         name: write(tmp_path / name, table_of([event(0, T0, x=value)], pa.schema([("x", kind)])))

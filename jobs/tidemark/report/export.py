@@ -52,27 +52,27 @@ def export_rows(
     return {"path": str(target), "format": format, "rows": rows}
 
 
-def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> dict[str, str]:
-    """Map each payload column to a source that has it. Raises UsageError where types
-    differ, unless written as text."""
-    known: dict[str, tuple[str, pa.DataType]] = {}
+def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> list[str]:
+    """Return the payload columns, each as its first source writes it: names that differ in case alone are one
+    column. Raises UsageError where types differ, unless written as text."""
+    known: dict[str, tuple[str, str, pa.DataType]] = {}
     for source, dataset in datasets.items():
         for name in payload_columns(dataset.schema):
             kind = dataset.schema.field(name).type
-            other, before = known.setdefault(name, (source, kind))
+            _, other, before = known.setdefault(name.lower(), (name, source, kind))
             if before != kind and not text:
                 raise UsageError(
                     f"column {name} is {before} in source {other} and {kind} in {source}",
                     hint="export one source at a time with --source, or write csv",
                 )
-    return {name: source for name, (source, _) in known.items()}
+    return [name for name, _, _ in known.values()]
 
 
 def _query(
     connection: duckdb.DuckDBPyConnection,
     chosen: Sequence[Selection],
     where: Filter,
-    payload: Mapping[str, str],
+    payload: Sequence[str],
     *,
     text: bool,
 ) -> str:
@@ -97,15 +97,16 @@ def _query(
     return f"SELECT {renamed} FROM ({union}) AS found ORDER BY {order}"  # noqa: S608 - sorted by unformatted columns
 
 
-def _columns(selected: Selection, payload: Mapping[str, str], *, text: bool) -> str:
+def _columns(selected: Selection, payload: Sequence[str], *, text: bool) -> str:
     """Return the select list of one source: the columns to write, and the unformatted ones to sort by."""
     name, schema = selected.source.replace("'", "''"), selected.events.schema
     found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
     found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in EVENT_COLUMNS]
     found.append("epoch_us(_system_timestamp) - epoch_us(_event_time) AS moved")
-    for number, column in enumerate(payload):
-        if column in schema.names:
-            found.append(f"{_written(schema, column, text=text)} AS p{number}")
+    own = {column.lower(): column for column in payload_columns(schema)}
+    for number, column in enumerate(map(str.lower, payload)):
+        if column in own:
+            found.append(f"{_written(schema, own[column], text=text)} AS p{number}")
     if selected.letters is not None:
         kind = selected.letters.schema.field("_window_start").type
         times = pa.schema([(column, kind) for column in WINDOW_COLUMNS])
