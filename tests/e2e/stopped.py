@@ -35,7 +35,9 @@ STEPS: tuple[tuple[Any, str], ...] = (
     (versions, "forget"),
     (maintain, "remove_tree"),
     (TableMaintenance, "_merge_days"),
-    (TableMaintenance, "_forget"),
+    (TableMaintenance, "forget_ended"),
+    (TableMaintenance, "forget_keys"),
+    (TableMaintenance, "forget_substreams"),
     (TableMaintenance, "vacuum"),
 )
 
