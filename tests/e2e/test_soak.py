@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import conformance
 import pytest
-from samples import KEYED, Crash, CrashAt, at, hold_conservation, hold_replay, obj
+from faults import Faults
+from samples import KEYED, at, hold_conservation, hold_replay, obj
 from test_streams import SELECTED, WINDOWS, columns_of, declared, of_all_runs, payload, rows_with, wanted
 
 from interpreted import forget_tables
@@ -22,7 +20,6 @@ from oracle import SECOND, Obj, Run, judge
 from oracle_streams import Step, flow
 from product import Product, expected, micros, verdicts
 from tidemark.cli import invoke
-from tidemark.ledger.tables.store import Store
 
 pytestmark = [pytest.mark.usefixtures("quick"), pytest.mark.soak]
 SOURCE = replace(KEYED, out_of_order=(2 * SECOND, "keep"))
@@ -38,8 +35,6 @@ OPERATIONS, SEED = int(os.environ.get("OPERATIONS", "500")), int(os.environ.get(
 """How many commands, and which; `make soak` has others each time."""
 FORGOTTEN_EVERY = 50
 """Operations after which Delta forgets the tables: in 2,000 it would keep 9 GB of them."""
-LONGEST = 14
-"""More steps than a run of these streams has."""
 
 
 @dataclass
@@ -48,11 +43,10 @@ class Soak:
 
     product: Product
     dice: Random
-    monkeypatch: pytest.MonkeyPatch
+    faults: Faults
     now: float = 10.0
     landed: dict[str, Obj] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
-    died: int = 0
 
     def go(self, operations: int) -> None:
         """So many random operations, each of which may die."""
@@ -64,7 +58,7 @@ class Soak:
             self.turn_back: 3,
             self.promote: 2.5,
             self.backfill: 1.5,
-            self.damage: 1.5,
+            self.faults.damage: 1.5,
             self.maintain: 0.5,
         }
         for number in range(operations):
@@ -73,43 +67,6 @@ class Soak:
             (operation,) = self.dice.choices(list(kinds), list(kinds.values()))
             operation()
             self.done[operation.__name__] += 1
-
-    def perhaps_dies(self, command: Callable[[], Any]) -> Any:
-        """The command's record; None where it died at one of its steps, or at a commit of the ledger."""
-        fate = self.dice.random()
-        if fate < 0.25:
-            self.product.hooks = {"on_checkpoint": CrashAt(self.dice.randint(1, LONGEST))}
-        with self._broken_commit() if fate > 0.85 else nullcontext(), suppress(Crash):
-            found = command()
-            self.product.hooks = {}
-            return found
-        self.product.hooks = {}
-        self.died += 1
-        return None
-
-    def _broken_commit(self) -> Any:
-        left, after = [self.dice.randint(1, 6)], self.dice.random() < 0.5
-        context = self.monkeypatch.context()
-
-        def broken(write: Callable[..., None], *given: Any, **more: Any) -> None:
-            left[0] -= 1
-            if not left[0] and not after:
-                raise Crash("before a commit")
-            write(*given, **more)
-            if not left[0]:
-                raise Crash("after a commit")
-
-        class Patched:
-            def __enter__(self) -> None:
-                patched = context.__enter__()
-                for name in ("append", "append_next", "replace", "turn"):
-                    write = getattr(Store, name)
-                    patched.setattr(Store, name, lambda *given, _write=write, **more: broken(_write, *given, **more))
-
-            def __exit__(self, *error: Any) -> None:
-                context.__exit__(*error)
-
-        return Patched()
 
     # -- what people and schedules do
 
@@ -123,7 +80,7 @@ class Soak:
     def run(self) -> None:
         options = {"max_files": self.dice.randint(1, 3)} if self.dice.random() < 0.4 else {}
         self.now += 1
-        self.perhaps_dies(lambda: self.product.run(at(self.now), **options))
+        self.faults.perhaps_dies(lambda: self.product.run(at(self.now), **options))
 
     def ask(self) -> None:
         """What only reads is answered at any moment."""
@@ -141,35 +98,20 @@ class Soak:
     def turn_back(self) -> None:
         """The clock has gone back."""
         before = self.product.pipeline().ledger.last()
-        self.perhaps_dies(lambda: self.product.run(at(self.now - self.dice.randint(1, 20))))
+        self.faults.perhaps_dies(lambda: self.product.run(at(self.now - self.dice.randint(1, 20))))
         after = self.product.pipeline().ledger.last()
         assert before.as_of is None or after.as_of >= before.as_of
 
     def backfill(self) -> None:
         if self.product.pipeline().ledger.last().committed_through:
             begin = self.now - self.dice.uniform(0, 20)
-            made = self.perhaps_dies(lambda: self.product.pipeline().backfill(at(begin), None))
+            made = self.faults.perhaps_dies(lambda: self.product.pipeline().backfill(at(begin), None))
             assert made is None or made["identical"], made["difference"]
 
     def promote(self) -> None:
         known = [each["version"] for each in self.product.pipeline().versions()["versions"]]
         if known:
-            self.perhaps_dies(lambda: self.product.pipeline().promote(self.dice.choice(known)))
-
-    def damage(self) -> None:
-        """A file of the live version is lost, and repaired."""
-        pipeline = self.product.pipeline()
-        if pipeline.ledger.last().pending or not pipeline.ledger.last().committed_through:
-            return
-        found = [
-            path
-            for kind in ("events", "streams", "dead_letters")
-            for path in sorted(Path(pipeline.ledger.folder, kind).rglob("*.parquet"))
-            if "_delta_log" not in path.parts
-        ]
-        if found:
-            self.dice.choice(found).unlink()
-            assert pipeline.repair()["left"] == []
+            self.faults.perhaps_dies(lambda: self.product.pipeline().promote(self.dice.choice(known)))
 
     def maintain(self) -> None:
         assert invoke(["maintain", str(self.product.config)]) == 0
@@ -214,11 +156,12 @@ def hold_oracle(soak: Soak) -> None:
 
 def test_after_random_commands_with_random_faults_all_laws_hold(tmp_path, monkeypatch, capsys):
     product = Product(tmp_path / "soak", {"a": SOURCE}, {"streams": STREAMS, "retention": {"versions": 3}})
-    soak = Soak(product, Random(SEED), monkeypatch)  # noqa: S311 - the same commands each time
+    dice = Random(SEED)  # noqa: S311 - the same commands each time
+    soak = Soak(product, dice, Faults(product, dice, monkeypatch))
     soak.go(OPERATIONS)
     soak.end()
     capsys.readouterr()
-    assert soak.died
+    assert soak.faults.died
     hold_oracle(soak)
     hold_conservation(product)
     hold_replay(product)

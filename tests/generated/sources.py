@@ -63,11 +63,23 @@ def _fitted(kind: str, run: Run) -> Run:
     return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
 
 
+def finish(product: Product, run: Run) -> None:
+    """The run, or the close."""
+    if run.close:
+        product.pipeline().close(as_of=run.as_of)
+    else:
+        product.run(run.as_of)
+
+
 def judged(
-    folder: Path, landing: Landing, between: Callable[[Product, int], None] | None = None, **settings: Any
+    folder: Path,
+    landing: Landing,
+    between: Callable[[Product, int], None] | None = None,
+    go: Callable[[Product, Run], None] = finish,
+    **settings: Any,
 ) -> Product:
     """A pipeline with these settings that has taken all objects, run by run, and is closed; `between` is called
-    after each run, with its number from 0 on, before settings are written again."""
+    after each run, with its number from 0 on, before settings are written again. `go` runs or closes."""
     product = Product(folder, {name: source for name, (source, _) in landing.logs.items()}, settings)
     product.write(**keys_of(landing))
     runs = next(iter(landing.logs.values()))[1]
@@ -76,10 +88,7 @@ def judged(
             for item in its[number].objects:
                 lasting = shape_of(landing.logs[name][0]) == "interval"
                 _land(product.folder / "landing" / name / item.uri, landing.formats[name], item, lasting)
-        if run.close:
-            product.pipeline().close(as_of=run.as_of)
-        else:
-            product.run(run.as_of)
+        go(product, run)
         if between is not None:
             between(product, number)
             product.write(**keys_of(landing))
