@@ -1,4 +1,4 @@
-"""Columns for what is done with rows before they are judged: `require` and `deduplicate`."""
+"""Columns for `require` and `deduplicate`, which act on rows before they are judged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidemark.spark.validity import fit
 
 
 def unmet(rows: DataFrame, source: SourceSpec) -> Column:
-    """Reasons of the requirements that a row does not meet, with commas between; null if it meets all."""
+    """Comma-separated reasons of the requirements that a row does not meet; null if it meets all."""
     found = [
         F.when(~F.coalesce(value_of(rows, text, f"require.{name}")[0].cast("boolean"), F.lit(False)), reason)
         for name, text in source.require.items()
@@ -25,7 +25,7 @@ def unmet(rows: DataFrame, source: SourceSpec) -> Column:
 
 
 def quarantined_before() -> Column:
-    """Reasons for which an event row is quarantined, whatever is required now; null if there are none."""
+    """Reasons, other than requirements, why an event row is quarantined; null if there are none."""
     first = F.element_at("_reasons", 1)
     stays = (F.col("_disposition") == Fate.QUARANTINED.value) & ~first.startswith(REQUIREMENT)
     return F.when(stays, F.concat_ws(",", "_reasons"))

@@ -1,10 +1,10 @@
-"""Counts what judged rows would have met under each candidate of a grid of tolerances, in the JVM, writing nothing.
+"""Counts the fates that judged rows would have had under each candidate of a grid of tolerances; writes nothing.
 
-Rows come from the events tables, which keep every row's times, whatever its fate. A first pass finds how late and how
-far out of order rows are, for choosing a grid. A second finds the highest times that batches and chunks reach, in any
-order. A third compares each row, in the order of offsets, with the watermark of each candidate. A large partition is
-read in chunks, each starting from what the earlier ones left; the rows of a substream are in one task, as
-when they are judged.
+Rows come from the events tables, which keep the times of every row, whatever its fate. The first pass counts how late
+and how far out of order rows are, to choose a grid. The second finds the highest times of batches and chunks, in any
+order of rows. The third compares each row, in the order of offsets, with the watermark of each candidate, in the JVM.
+A large partition is read in chunks; each starts from the state after the chunks before it. All rows of a substream
+are in one task, as in judging.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tidemark.spark.partitioning.by_task import send
 from tidemark.spark.streams.partitioned import key_of_substream
 
 _TASK_ROWS = 1 << 20
-"""Rows for one task; fewer are not shared out."""
+"""Rows of a task. Up to this number of rows, there is one task."""
 _WHOLE = 62
 """Bits of a chunk that holds a whole partition."""
 _LATENESS, _DISORDER, _FLOOR_ARRIVAL = "__tidemark_lateness", "__tidemark_disorder", "__tidemark_floor_arrival"
@@ -44,8 +44,8 @@ _LATENESS, _DISORDER, _FLOOR_ARRIVAL = "__tidemark_lateness", "__tidemark_disord
 
 @dataclass(frozen=True)
 class Strays:
-    """Rows by how late and how far out of order they are: `lateness` and `disorder` map a number of rungs to the
-    number of rows that are beyond exactly so many."""
+    """Numbers of rows by how late and how far out of order they are. `lateness` and `disorder` map a number of rungs
+    to the number of rows that exceed exactly so many rungs."""
 
     lateness: Mapping[int, int]
     disorder: Mapping[int, int]
@@ -53,7 +53,7 @@ class Strays:
 
 @dataclass(frozen=True)
 class AdvisedRows:
-    """Rows of one source, of batches up to `through`; `rows` is about their number."""
+    """Rows of one source in batches up to `through`; `rows` is their approximate number."""
 
     engine: Engine
     source: SourceSpec
@@ -62,7 +62,7 @@ class AdvisedRows:
 
     @property
     def tasks(self) -> int:
-        """Number of tasks that rows are shared out to."""
+        """Number of tasks that read the rows."""
         if self.engine.tasks is not None:
             return self.engine.tasks
         if self.rows <= _TASK_ROWS:
@@ -71,15 +71,15 @@ class AdvisedRows:
 
     @property
     def bits(self) -> int:
-        """Rows of a chunk as a power of two: about a quarter of a task's rows, if there are several tasks. Partitions
-        of intervals are not cut: what is left of a late one depends on the candidate."""
+        """Binary logarithm of the rows of a chunk: about a quarter of a task's rows, if there are several tasks.
+        Partitions of intervals are not cut: the part that remains of a late interval depends on the candidate."""
         if self.tasks == 1 or self.source.interval_end is not None:
             return _WHOLE
         return max(self.engine.cell_bits, (self.rows // (4 * self.tasks)).bit_length())
 
     def strays(self, lates: Sequence[int], disorders: Sequence[int]) -> Strays:
-        """Count rows by how late they are, and by how far they came after the highest time under the recorded
-        watermarks; in rungs."""
+        """Count rows by lateness (arrival less event time) and by disorder (how far their event time is below the
+        highest time before them, by the recorded watermark), both in rungs."""
         behind = F.unix_micros("_watermark") + self.source.policy.disorder - F.col(EVENT)
         rows = self._staged("_watermark").select(
             self._beyond(F.col(ARRIVAL) - F.col(EVENT), lates).alias(_LATENESS),
@@ -93,7 +93,7 @@ class AdvisedRows:
         return Strays(late, disorder)
 
     def highs(self, grid: Grid) -> list[High]:
-        """Highest times that the rows of each partition reach, by batch, chunk and lateness."""
+        """Highest staged time and arrival of each partition, by batch, chunk and lateness."""
         chunk = F.shiftright(OFFSET, self.bits).alias(CHUNK)
         late = self._beyond(F.col(ARRIVAL) - F.col(EVENT), [late for late in grid.lates if late is not None])
         rows = self._staged().select(PARTITION, BATCH, chunk, late.alias(_LATENESS), STAGED, ARRIVAL)
@@ -108,9 +108,9 @@ class AdvisedRows:
         arrivals: Iterable[tuple[str, int, int | None]],
         newest: int,
     ) -> tuple[dict[str, GridCounts], dict[int, GridCounts]]:
-        """Fates of rows under each candidate, by partition, and by period of arrival before the `newest`: 0 is the
-        last one. `starts`: the watermarks of partitions that start late; `arrivals`: those that floors follow from,
-        by partition and batch."""
+        """Count fates under each candidate: by partition, and by number of the held-out period (0 ends at the
+        `newest` arrival). `starts` has the watermarks of partitions that start late. `arrivals` are (partition,
+        batch, arrival), from which floors follow."""
         made = java_class("count.CandidateAccumulator")
         counts = [made.registered(context_of(self.engine.spark)) for _ in range(2)]
         function = java_class("count.CandidateCounter").function(*counts, self._parameters(grid, highs, starts))
@@ -125,7 +125,7 @@ class AdvisedRows:
         )
 
     def _rows(self, *more: str) -> DataFrame:
-        """All rows; those that no tolerance judges, quarantined ones and duplicates, have no event time."""
+        """All rows. Rows that no tolerance judges (quarantined rows and duplicates) have no event time."""
         events = self.engine.spark.read.format("delta").load(self.engine.location(f"events/{self.source.name}"))
         sound = F.col("_disposition") != Fate.QUARANTINED.value
         sound &= ~F.array_contains("_reasons", Reason.DUPLICATE.value)
@@ -187,6 +187,6 @@ class AdvisedRows:
 
 
 def _period(newest: int) -> Column:
-    """Number of the period that a row counts for; a row without an arrival counts for the oldest."""
+    """Number of the held-out period of a row's arrival, 0 for the newest; the oldest for a row without an arrival."""
     number, oldest = F.floor((F.lit(newest) - F.col(ARRIVAL)) / F.lit(held_out.PERIOD)), F.lit(held_out.MOST)
     return F.coalesce(F.greatest(F.least(number, oldest), F.lit(0)), oldest).cast("long")

@@ -1,7 +1,7 @@
-"""Counts how far rows of a punctuated source came behind its generated punctuations, whatever their delay is.
+"""Counts how far rows of a punctuated source are behind its generated punctuations, for all delays at once.
 
-Which rows issue a punctuation does not depend on the delay. So one number describes a row: how far its time is behind
-the latest row that issued one. It is behind the punctuation under every delay that is less.
+The delay does not decide which rows issue a punctuation. So one number describes a row: how far its time is behind
+the time of the latest issuing row before it. With any smaller delay, the row is behind the punctuation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEHIND, _ALWAYS, _SOUND = "__tidemark_behind", "__tidemark_always", "__tidemark
 
 
 def rows_behind(engine: Engine, source: SourceSpec, through: int, rungs: Sequence[int]) -> dict[str, RowsBehind]:
-    """By partition, the rows of batches up to `through` by how many `rungs` of delay they were behind."""
+    """Rows of batches up to `through`, by partition and by how many delays of `rungs` leave them behind."""
     events = engine.spark.read.format("delta").load(engine.location(f"events/{source.name}"))
     rows = _compared(events.where(F.col("_batch_id") <= through), source)
     beyond = F.when(F.col(_SOUND), range_of(F.col(_BEHIND), [rung + 1 for rung in rungs]))
@@ -45,8 +45,8 @@ def rows_behind(engine: Engine, source: SourceSpec, through: int, rungs: Sequenc
 
 
 def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
-    """Event rows with `_BEHIND`, microseconds that their time is behind the latest row that issued a punctuation, and
-    `_ALWAYS`, true behind a row that is a punctuation. `_SOUND` is false for rows that are not judged."""
+    """Event rows with `_BEHIND`, microseconds that a row is behind the latest issuing row before it; `_ALWAYS`, true
+    if it is behind a punctuation row; and `_SOUND`, false for rows that are not judged."""
     punctuation = source.punctuation.core() if source.punctuation else None
     if punctuation is None or punctuation.every is None:
         raise ValueError(f"{source.name} generates no punctuations")
@@ -63,7 +63,7 @@ def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
 
 
 def _issuing(rows: DataFrame, punctuation: Punctuation, every: Every) -> DataFrame:
-    """Rows with `issuing`, the time of a row that issues a punctuation, and `sets`, that of a row that is one."""
+    """Rows with their event time in `issuing` if they issue a punctuation, in `sets` if they are one; else null."""
     sound = F.col("_disposition") != Fate.QUARANTINED.value
     columns = punctuation_columns(punctuation, sound, F.col(EVENT))
     rows = rows.withColumns({"counts": columns.counts, "period": columns.period, "sets": columns.sets})
@@ -76,7 +76,7 @@ def _issuing(rows: DataFrame, punctuation: Punctuation, every: Every) -> DataFra
 
 
 def _upto(last: int) -> WindowSpec:
-    """The rows of a partition up to the one that is so far after this row."""
+    """Window of a partition's rows up to the row `last` places after the current row (-1: the row before it)."""
     return Window.partitionBy(PARTITION).orderBy(OFFSET).rowsBetween(Window.unboundedPreceding, last)
 
 

@@ -46,8 +46,8 @@ _BINARY_ORDER = "UTF8_BINARY"
 
 
 def analyse(spark: SparkSession, spec: PipelineSpec, strict: bool = False) -> dict[str, DataFrame]:
-    """Empty frames of all sources and streams, by table. Raises ConfigError with everything that Spark refuses in
-    them, each with its key, and if it is `strict`, with conditions that are no boolean."""
+    """Return empty frames of all sources and streams by name. Raises ConfigError with all that Spark refuses, each
+    with its configuration key; if `strict`, also for conditions that are not BOOLEAN."""
     found: list[Problem] = []
     rows: dict[str, DataFrame] = {}
     with _unlogged():
@@ -66,7 +66,7 @@ def analyse(spark: SparkSession, spec: PipelineSpec, strict: bool = False) -> di
 
 
 def _conditions(rows: Mapping[str, DataFrame], spec: PipelineSpec) -> Iterator[Problem]:
-    """Problems of `require` and `where` that are no boolean. Runs take them: a number is true unless it is 0."""
+    """Problems of `require` and `where` that are not BOOLEAN. A run accepts them: any number but 0 counts as true."""
     spark = next(iter(rows.values())).sparkSession
     for name, source in spec.sources.items():
         for key, text in source.require.items():
@@ -89,7 +89,7 @@ def _no_boolean(spec: PipelineSpec, rows: DataFrame, text: str, key: str) -> Ite
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """Keep PySpark from logging what Spark refuses, with its stack: each becomes a message of its own."""
+    """Stop PySpark from logging refused expressions with a stack trace: tidemark reports each of them itself."""
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
     before = [each.disabled for each in loggers]
     for each in loggers:
@@ -104,8 +104,8 @@ def _unlogged() -> Iterator[None]:
 def require_columns(
     rows: Mapping[str, DataFrame], spec: PipelineSpec, root: Location, returned: Collection[str]
 ) -> None:
-    """Raise ConfigError for streams of `analyse`'s rows whose columns have other types than those of their tables
-    below `root`, and for `returned` streams with more or fewer columns than their tables."""
+    """Raise ConfigError for a stream whose columns in `rows` (from `analyse`) have other types than in its table
+    below `root`. A stream in `returned` must also have exactly the columns of its table."""
     found = []
     for name, step in spec.streams.items():
         location = root / f"streams/{name}"
@@ -132,7 +132,7 @@ def empty_rows(spark: SparkSession, spec: PipelineSpec, name: str) -> DataFrame:
 
 
 def table(rows: Mapping[str, DataFrame], name: str, columns: Mapping[str, str | None]) -> DataFrame:
-    """An events or streams table with these columns, of `analyse`'s rows; one that these lack has the type given."""
+    """Empty frame of the table `name` with these `columns` (name to type), from the rows of `analyse`."""
     found = rows[name.partition("/")[2]]
     known = {each.lower() for each in found.columns}
     lacking = {each: F.lit(None).cast(kind) for each, kind in columns.items() if kind and each.lower() not in known}
@@ -165,7 +165,7 @@ def _check_source(spark: SparkSession, source: SourceSpec) -> None:
 
 
 def _binary_keys(rows: DataFrame, source: SourceSpec) -> Iterator[Problem]:
-    """Problems of keys that hold bytes, in rows as they come from landing: text shows not all bytes."""
+    """Problems of keys that hold BINARY, in rows as they come from landing: text cannot show all bytes."""
     keys = [
         *[("over", text) for text in source.over],
         *[("shape.edge.match", text) for text in source.lifetimes.match],
@@ -197,7 +197,7 @@ def _of_stream(rows: DataFrame) -> DataFrame:
 
 
 def _add(rows: dict[str, DataFrame], spec: PipelineSpec, step: StreamSpec) -> None:
-    """Add the rows of a stream to those that later streams read."""
+    """Add a stream's frame to `rows`, for the streams that read it."""
     found = _step(rows, spec, step)
     own = {name.lower() for name in step.parts}
     for name in [column.name for column in columns_of(spec, step.name) or () if column.name.lower() not in own]:
@@ -229,8 +229,8 @@ def _inputs(rows: Mapping[str, DataFrame], spec: PipelineSpec, step: StreamSpec)
 
 
 def _require_equal_types(frames: Sequence[DataFrame], step: StreamSpec, payload: Sequence[str]) -> None:
-    """Raise ConfigError for payload columns that have another type in one input of a union than in the first. Spark
-    would convert them to a type that the rows of one input alone do not have."""
+    """Raise ConfigError for payload columns whose types differ between the inputs of a union. Spark would convert
+    them to a common type, which the rows of one input alone do not have."""
     first, *others = (
         {name: kinds[name.lower()].simpleString().upper() for name in payload} for kinds in map(_kinds, frames)
     )
@@ -271,7 +271,7 @@ def _require_stored(key: str, kind: DataType) -> None:
 
 
 def _not_stored(kind: DataType) -> DataType | None:
-    """The part of a type that some reader of the tables lacks; None if there is none."""
+    """First part of a type that not every reader of the tables knows; None if all parts are known."""
     return next((part for part in _parts(kind) if part.typeName() not in _STORED or _collated(part)), None)
 
 

@@ -20,16 +20,16 @@ BEYOND = f"{_PREFIX}beyond"
 """Names of members of a JSON row that the schema lacks, one a line; null if there are none."""
 
 IDENTITY = f"{_PREFIX}identity"
-"""Hash of the values in which a row and its duplicates are equal; null for a row that has none."""
+"""Hash of the values that are equal in a row and its duplicates; null if the row has no such key."""
 
 BAD = f"{_PREFIX}bad"
-"""Reasons for which a row is quarantined, with commas between; `duplicate` for one that is dropped before it is
-judged; null for others."""
+"""Comma-separated reasons why a row is quarantined; `duplicate` for a duplicate, which is dropped before it is
+judged; null for all other rows."""
 
 RAW = f"{_PREFIX}raw"
 BATCH = f"{_PREFIX}batch"
 REST = f"{_PREFIX}rest"
-"""A struct of the columns that judging does not need: rows are moved and kept as few columns."""
+"""Struct of the columns that judging does not need, so that rows are shuffled and kept as few columns."""
 
 HASH = f"{_PREFIX}hash"
 COUNTED = f"{_PREFIX}counted"
@@ -61,15 +61,15 @@ CLOSED = f"{_PREFIX}closed"
 CAME = f"{_PREFIX}came"
 """The batch that brought the later row of a pair."""
 WAS = f"{_PREFIX}was"
-"""The end of a row as known before the batches that are looked at, if it was another."""
+"""End of a row as known before the batches of a span (`Span.since`); null if it is still this end."""
 
 LIFE = f"{_PREFIX}life"
 """Start, end and `WAS` of a row of a join with gaps, and whether it is a gap."""
 
 TENTATIVE = f"{_PREFIX}tentative"
-"""The start of a row that may turn out to be none, until its stream has passed that time: of an open lifetime that
-was moved to the punctuation, and may end there, too; of a row that another of that time may replace or change; of a
-gap, where a pair may start."""
+"""Start of a row that may still disappear or change, until its stream has passed this time. Such rows are an open
+lifetime that was moved to the punctuation and may end there, too; a row that another row of equal start may replace
+or change; and a gap, where a pair may start."""
 
 OPEN_UNTIL = f"{_PREFIX}open_until"
 
@@ -83,7 +83,7 @@ NEXT = f"{_PREFIX}next"
 
 
 def ordinal(rank: int | None = None, number: int = 0) -> str:
-    """Name of a column that orders rows of one path: by the end of its windows (-1) or by a value that they are
-    grouped by. Without a rank, the prefix of all such names."""
+    """Name of a column that orders rows of the path of `rank`: by the end of their windows (`number` -1) or by their
+    value `number`. Without `rank`, the prefix of all such names."""
     prefix = f"{_PREFIX}order_"
     return prefix if rank is None else f"{prefix}{rank:04}_" + (f"{number:04}" if number >= 0 else "end")

@@ -35,7 +35,7 @@ def row_hash(frame: DataFrame, version: int = NEWEST) -> Column:
 
 
 def key_hash(values: Sequence[Column], kinds: Sequence[DataType]) -> Column:
-    """The 16 bytes of the hash of a key's values, which have these types. Bits count: pass `alike` values."""
+    """16-byte hash of a key's values of these types. Bits count: pass values through `alike` first."""
     fields = [StructField(f"{index:04}", kind) for index, kind in enumerate(kinds)]
     row = F.struct(*[value.alias(field.name) for value, field in zip(values, fields, strict=True)])
     return invoked("digest.KeyHash", row, settings=(StructType(fields).json(),))

@@ -52,10 +52,10 @@ _COUNTING_NULLS: dict[str, Callable[[Column], Column]] = {
 
 
 def value_of(rows: DataFrame, expression: str, key: str) -> tuple[Column, DataType]:
-    """The value of `expression` over `rows` and its type. It is null in a row on which it cannot be computed, even if
-    only because a time of day would be completed with the day on which the job runs.
+    """Column of the value of `expression` over `rows`, and its type. It is null in rows on which it cannot be
+    computed. A time of day without a date cannot be: Spark would add the day on which the job runs.
 
-    Raises ConfigError, for `key`, if the expression cannot be resolved or reads the clock whatever the row says.
+    Raises ConfigError for `key` if the expression cannot be resolved, or reads the clock whatever the row says.
     """
     column = F.expr(expression)
     selected = _analysed(lambda: rows.select(column), expression, key)
@@ -78,8 +78,8 @@ def aggregate_of(groups: GroupedData, rows: DataFrame, expression: str, key: str
 
 
 def compared_in(rows: DataFrame, expression: str, key: str) -> list[tuple[Column, DataType]]:
-    """Values, with their types, by which a DISTINCT aggregate distinguishes rows, as Spark converts its arguments.
-    Raises ConfigError if the expression cannot be resolved."""
+    """Arguments of a DISTINCT aggregate, as Spark converts them, with their types: rows with equal arguments count
+    once. Raises ConfigError if the expression cannot be resolved."""
     tree = _analysed(lambda: parsed(rows.sparkSession, expression), expression, key)
     column = column_of(_rewritten(rows, tree, key))
     found = _analysed(lambda: rows.groupBy().agg(column), expression, key)
@@ -99,8 +99,8 @@ def _rewritten(rows: DataFrame, node: JavaObject, key: str) -> JavaObject:
 
 
 def _filtered(rows: DataFrame, call: JavaObject, key: str) -> Column:
-    """An aggregate whose arguments are null in rows that its FILTER leaves out; if it counts nulls, it ignores such
-    rows. Spark forgets a FILTER when it aggregates sorted rows."""
+    """Set the arguments of an aggregate to null in rows that its FILTER leaves out; if the aggregate counts nulls,
+    make it ignore these rows. Spark drops a FILTER when it aggregates sorted rows."""
     name, children = str(_aggregate(call)), children_of(call)
     count, has_filter = call.arguments().size(), call.filter().isDefined()
     arguments = [_argument(rows, child, key, equal=name in _AMONG_EQUALS) for child in children[:count]]
@@ -151,8 +151,8 @@ def _analysed(make: Callable[[], T], expression: str, key: str) -> T:
 
 
 def _sound(analysed: DataFrame, expression: str, key: str) -> Column:
-    """The last expression of a projection or aggregation, null where it cannot be computed. Raises ConfigError if it
-    cannot be made so.
+    """Last expression of an analysed projection or aggregation, null where it cannot be computed. Raises ConfigError
+    if there is no way to do so.
 
     Turning ANSI mode off is not enough: overflowing times and unknown zones raise even so, and whole numbers wrap.
     """

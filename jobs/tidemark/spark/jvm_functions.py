@@ -1,4 +1,4 @@
-"""Calls functions of the Java module, `jvm/`. Every class of it is named here or through here."""
+"""Calls functions of the Java module `jvm/`. Other modules reach its classes through `java_class`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _CORRUPT = "columnnameofcorruptrecord"
 
 
 class LineScan(IntFlag):
-    """Bits that a scan of the bytes of a JSON line sets. FILLED: it is not empty. EARLY: a brace is closed before
-    its end. DUBIOUS: it may have a value that is invalid although the parser accepts it. INVALID: it is not UTF-8."""
+    """Bits that a scan sets for a JSON line. FILLED: it is not empty. EARLY: a brace is closed before its end.
+    DUBIOUS: a value may be invalid although the parser accepts it. INVALID: it is not UTF-8."""
 
     FILLED = 1
     EARLY = 2
@@ -48,9 +48,9 @@ def json_line(
     """Parse one line as Spark's `from_json` does, but faster; times without a zone are UTC. The BOOLEAN column
     `plain` of the schema becomes true for a line in which nothing is doubtful, else null.
 
-    With `excused`, a value that its column's type cannot hold exactly, and a member that occurs twice, are null;
-    `plain` is false if that happens in a column that is not excused. The STRING column `unknown` then has the names
-    of members that the schema lacks, one a line; null if there are none.
+    With `excused`, a value is null if its column's type cannot hold it exactly or if its member occurs twice; `plain`
+    is false if the column is not excused. The STRING column `unknown` then gets the names of members that the schema
+    lacks, one a line; null if there are none.
     """
     if takes_public(Way.JSON):
         return _from_json(line, schema, options, plain, excused, unknown)
@@ -66,7 +66,7 @@ def _from_json(
     excused: Sequence[str] | None,
     unknown: str | None,
 ) -> Column:
-    """The result of `json_line` by Spark's own function and a search for losses beside it; no line is plain."""
+    """`json_line` by Spark's own `from_json` and a separate search for lost values; `plain` is never true."""
     parsed = F.from_json(line, schema, dict(options))
     if plain is None:
         return parsed
@@ -91,8 +91,8 @@ def _from_json(
 def _without_lost(
     row: Column, lost: Column, names: Sequence[str], added: Sequence[str], own: Mapping[str, Column]
 ) -> Column:
-    """A parsed row with null for each value whose name is in `lost`, except for the `added` columns, and with values
-    of its `own`; null if the row is."""
+    """A parsed row with null in the columns named in `lost`, except `added` columns, and with the values of `own`;
+    null if the row is null."""
     columns = {name: row.getField(name) for name in names}
     columns |= {name: F.when(~F.array_contains(lost, name), columns[name]) for name in names if name not in added}
     columns |= own
@@ -100,7 +100,7 @@ def _without_lost(
 
 
 def unknown_members(row: Column, schema: str, options: Mapping[str, str]) -> Column:
-    """The members of a JSON object that the schema lacks, as an object with their text; null if there are none."""
+    """Members of a JSON object that the schema lacks, as the JSON text of an object; null if there are none."""
     return invoked("text.UnknownMembers", row, settings=(schema, scala_map(options)))
 
 
@@ -123,7 +123,7 @@ def java_class(name: str) -> Any:  # noqa: ANN401 # py4j has no types
 
 
 def or_none(number: Column) -> Column:
-    """A number, with null replaced by the value that `invoked` functions take for none."""
+    """A number in which null is replaced by the value that means null to `invoked` functions."""
     return F.coalesce(number, F.lit(_NONE))
 
 

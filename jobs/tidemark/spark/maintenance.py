@@ -1,4 +1,4 @@
-"""Keeps Spark's tables small: compacts small files and deletes what is superseded or beyond retention.
+"""Keeps Spark's tables small: compacts small files and deletes rows that are superseded or beyond retention.
 
 Readers of events see no change, so a replay is unaffected. Spark's own retention of removed files keeps its defaults,
 since no replay reads an old snapshot.
@@ -35,8 +35,8 @@ class TableMaintenance:
     root: Location
 
     def merge(self, sources: Iterable[str], outputs: Iterable[str], since: int) -> float:
-        """Compact the small files of events that arrived since `since` (microseconds), of lifetimes that they ended,
-        and of `outputs`, tables of streams. Returns seconds."""
+        """Compact small files: in events and ended lifetimes of `sources`, files of the day of `since` (microseconds
+        UTC) and later days; in `outputs`, tables of streams, all files. Returns seconds."""
         begun = time.monotonic()
         self._narrow()
         for name in sources:
@@ -58,14 +58,14 @@ class TableMaintenance:
         return time.monotonic() - begun if due else None
 
     def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
-        """Rewrite the keys of a source without those that no later row can repeat."""
+        """Rewrite the keys of a source without keys that no later row can repeat."""
         location = str(self.root / seen.table_of(source.name))
         if exists(location):
             rows = self.spark.read.format("delta").load(location)
             seen.replace_all(seen.kept(rows, source, states), location, 0)
 
     def forget_substreams(self, floors: Mapping[tuple[str, str], int]) -> None:
-        """Rewrite the substreams: of each the latest row stays, if it is above its partition's floor."""
+        """Rewrite the table of substreams: keep each one's latest row, if it is above its partition's floor."""
         location = str(self.root / "substreams")
         if not exists(location):
             return
@@ -84,9 +84,9 @@ class TableMaintenance:
         kept.write.format("delta").mode("overwrite").option("dataChange", "true").save(location)
 
     def retain(self, sources: Iterable[str], before: int, needed: Mapping[str, int | None]) -> None:
-        """Delete the events that arrived on days before the day of `before` (microseconds UTC), and the lifetimes
-        whose end edges arrived on such days. Of a source in `needed` rows that end at that time (microseconds UTC)
-        or later stay; None: all stay."""
+        """Delete events that arrived before the day of `before` (microseconds UTC), and lifetimes whose end edge did.
+        For a source in `needed`, keep rows that end at that time (microseconds UTC) or later; None keeps all of its
+        rows."""
         day = F.lit(format_time(before)[:10])
         for name in sources:
             bound = needed.get(name)

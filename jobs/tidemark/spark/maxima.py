@@ -1,7 +1,7 @@
 """Running values over the rows of a task, group after group, in one pass that holds no rows.
 
-Window functions could compute them, but keep all rows of a group until the last has come. These functions, from
-`jvm/`, have a memory: rows must be sorted, with a group's seed before its rows, and stay in that order.
+Window functions would keep all rows of a group until its last one. These functions of `jvm/` keep state from row to
+row: rows must be sorted, a group's seed before its rows, and Spark must not change their order.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _FOREVER = (1 << 63) - 1
 
 
 def unseen(watermark: int | None) -> JavaObject:
-    """Watermark of groups without a seed, microseconds. Its method `set` changes it for jobs that begin later."""
+    """Plan parameter: watermark of groups without a seed, microseconds. Its `set` changes it for later jobs."""
     start = java_class("plans.PlanNumber")()
     start.set(watermark)
     return start
 
 
 def running_state(chunk: Column, partition: Column, own: Column, seed: Column, start: JavaObject) -> Column:
-    """By each row: `group` (its number in the task), `number` of rows so far, latest `arrival`, and the `watermark`
-    and `high` of the group's seed. Without a seed the watermark is that of `start`. `chunk` and `partition` are not
-    null."""
+    """Struct for each row: `group` (number of its group in the task), `number` (rows of the group so far), `arrival`
+    (latest so far), `watermark` and `high` (from the group's seed). Without a seed, `watermark` is `start`. `chunk`
+    and `partition` name the group and are not null."""
     numbers = [or_none(seed[name]) for name in ("rows", "watermark", "high")]
     return invoked("rows.RunningState", chunk, partition, or_none(own), *numbers, settings=(start,))
 
@@ -45,8 +45,8 @@ def greatest_before(group: Column, part: Column, value: Column) -> Column:
 
 
 def latest_in_cell(partition: Column, cell: Column, own: Column) -> Column:
-    """The latest arrival so far of a partition's rows in their cell, by each row, in the order in which files give
-    rows."""
+    """For each row, the latest arrival so far among its partition's rows in its cell, in the order in which files
+    give rows."""
     return call("rows.LatestArrival", partition.cast("binary"), cell, own)
 
 
@@ -57,23 +57,22 @@ def start_of_session(group: Column, start: Column, end: Column, session: Session
 
 
 def bounds_of_snapshots(group: Column, time: Column, end: Column, after: Column, until: Column) -> Column:
-    """By each row, the bounds of the windows that it is alive in, if they end after `after` and by `until`; either
-    may be null. Rows and ends (rows without an `end` of their own) come latest first."""
+    """For each row, the bounds of its snapshot windows that end after `after` and at or before `until` (null: no
+    limit). Latest times come first; the end of a row is a row of its own, with null `end`."""
     return call("rows.SnapshotBounds", group, time, end, after, until)
 
 
 def punctuated(group: Column, part: Column, seed: Column, *columns: Column) -> Column:
-    """`before` and `after`: the punctuation before each row of a group and after it. `seed`, read in a group's first
-    row, is null or has the watermark, counted rows and period that the group begins with. The last columns are, of
-    each row: whether it counts, the number of rows for a punctuation or null, its period or null, the punctuation
-    that it would set, and the one that it sets in any case. Groups of several parts may come in turns."""
+    """Struct of `before` and `after`, the punctuations in force before and after each row. `group` and `part` name
+    the row's group; groups of several parts may come in turns. `seed` is the state before the group (watermark,
+    counted rows, period), read at its first row, or null. `columns` are `PunctuationColumns`, in their order."""
     return call("rows.PunctuationState", group, part, seed, *columns)
 
 
 def paired(*columns: Column) -> Column:
-    """`offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first three columns
-    name the group (partition and match as bytes, original start); then come the row's role, offset and start in
-    force."""
+    """Struct of `offset` and `start` of the oldest open start edge among earlier rows of a row's group. The first
+    three `columns` name the group: partition and match as bytes, original start. Then come the row's role, offset and
+    start in force."""
     return call("rows.EdgePairing", *columns)
 
 
@@ -89,7 +88,7 @@ def range_of(
     many: int = 1,
     apart: Column | None = None,
 ) -> Column:
-    """Number of the range that a time is in; all but the first range begin at `starts`. If `apart` is given, a time
-    that is `crowded` or null gets one of `many` numbers, chosen by `apart`."""
+    """Number of a time's range, from 0; range n > 0 begins at `starts[n - 1]`. If `apart` is given, a time that is
+    `crowded` or null gets one of `many` numbers, chosen by `apart`."""
     number = F.lit(None).cast("long") if apart is None else apart
     return call("rows.RangeIndex", time, number, settings=(java_longs(starts), java_longs(crowded), many))

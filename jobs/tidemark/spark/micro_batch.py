@@ -32,5 +32,5 @@ class MicroBatch:
 
     @property
     def uris(self) -> list[str]:
-        """URIs of the objects: their positions are the numbers that rows have of their objects."""
+        """URIs of the objects, in log order: a row's `OBJECT` is its object's index in this list."""
         return [item.uri for item in self.objects]

@@ -51,7 +51,7 @@ def any_leaf(kind: DataType, value: Column, leaves: Mapping[str, Leaf]) -> Colum
     """Condition that one of `leaves`, conditions by type name, holds anywhere in a value; None if its type has no
     such part.
 
-    Null for a value that is null, as far as nothing is known about it.
+    It may be null for a null value.
     """
     if isinstance(kind, StructType):
         return _any([any_leaf(field.dataType, value.getField(field.name), leaves) for field in kind])

@@ -1,6 +1,6 @@
 """Handles of the JVM, its data frames and columns: private attributes of PySpark and py4j.
 
-Each raises RuntimeError without an open Spark session.
+Functions that need the running JVM raise RuntimeError without an open Spark session.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Chooses between private parts of Spark and Delta and public ways to equal results, which are slower.
+"""Chooses between private parts of Spark and Delta and slower public ways with equal results.
 
-TIDEMARK_PLAIN=1 chooses all public ways. Without it, one is chosen where a class that its private way needs is
+TIDEMARK_PLAIN=1 chooses all public ways. Without it, a public way is chosen only if a class of its private way is
 missing. Nothing here imports Spark, so that a run without rows can record the choice without a JVM.
 """
 
@@ -15,8 +15,8 @@ ASKED = "TIDEMARK_PLAIN"
 
 
 class Way(Enum):
-    """A private way that has a public one beside it. Its value has the classes that it needs, of
-    `jvm/` and of Spark and Delta. Those of `jvm/` are missing if they did not compile."""
+    """A private way with a public alternative. Its value lists the classes of `jvm/`, Spark and Delta that the
+    private way needs. Classes of `jvm/` are missing if they did not compile."""
 
     CALLS = (
         "tidemark.plans.CompiledCall",
@@ -45,7 +45,7 @@ class Way(Enum):
         "org.apache.spark.sql.delta.DeltaOperations$Write",
         "org.apache.spark.sql.delta.actions.SetTransaction",
     )
-    """Appends that ask the checksum of a table's version if they were made; else Delta's own append."""
+    """Appends that look up in the checksum of a table's version if they were made before; else Delta's own append."""
     JSON = (
         "tidemark.text.JsonLineParser",
         "org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator",
@@ -62,8 +62,8 @@ def is_asked_for() -> bool:
 
 
 def plain(way: Way) -> bool:
-    """True if the public way is to be taken. Raises RuntimeError if it must be found out and no Spark session is
-    open."""
+    """True if the public way must be taken. Unless TIDEMARK_PLAIN is set, the first call for a way looks for its
+    classes, and raises RuntimeError without an open Spark session."""
     return is_asked_for() or _lacks_class(way)
 
 

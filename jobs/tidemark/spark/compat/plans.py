@@ -49,8 +49,8 @@ def children_of(node: JavaObject) -> list[JavaObject]:
 
 
 def nulls_ignored(call: JavaObject) -> bool | None:
-    """True if a call says IGNORE NULLS, False for RESPECT NULLS, None if it says neither. Spark 4.1 does not say
-    RESPECT NULLS from neither: then None."""
+    """True if a call has IGNORE NULLS, False if it has RESPECT NULLS, None if it has neither. Spark 4.1 cannot
+    distinguish the last two: it gives None for both."""
     said: Any = call.ignoreNulls()
     if isinstance(said, bool):
         return said or None

@@ -55,7 +55,7 @@ def has_jvm() -> bool:
 
 def jvm_status(error: BaseException) -> int | None:
     """Exit status of the JVM that this process started, negative for a signal; None while it runs, or without one.
-    After an `error` of the connection to it, waits until a JVM that is ending has ended."""
+    After a connection `error`, first waits up to `GONE_WITHIN` seconds for the JVM to end."""
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return None
@@ -78,15 +78,15 @@ def forget_ended_jvm() -> None:
 
 
 def launch(conf: SparkConf, options: Mapping[str, Any], environ: Mapping[str, str]) -> JavaGateway:
-    """Start a JVM. `options` are those of PySpark's `launch_gateway`: where output goes. PySpark hands on the
-    environment of this process and no other: `environ` is added to it meanwhile."""
+    """Start a JVM. `options` go to PySpark's `launch_gateway` and say where output goes. The JVM gets the environment
+    of this process; `environ` is added to it during the launch."""
     with _environment({**environ, **locale_of_java()}):
         return launch_gateway(conf, dict(options))  # type: ignore[no-untyped-call] # py4j has no types
 
 
 def locale_of_java() -> dict[str, str]:
-    """The locale in which a JVM encodes names of files as Python does. Where the locale is C, Python takes UTF-8, and
-    Java would not find names that are not ASCII."""
+    """Environment variables that make a JVM encode file names as Python does; empty if none is needed. In locale C,
+    Python uses UTF-8, but Java would not find names that are not ASCII."""
     differ = sys.getfilesystemencoding() == "utf-8" and locale.getencoding().upper() != "UTF-8"
     return {"LC_ALL": "C.UTF-8"} if differ else {}
 
@@ -110,8 +110,8 @@ def start_context(gateway: JavaGateway, conf: SparkConf) -> None:
 
 
 def resolve_jar(jvm: Any, coordinate: str) -> Path:  # noqa: ANN401 # py4j has no types
-    """Fetch a jar without its dependencies, from where the user's Ivy settings point, and return its file. The
-    coordinate is group:artifact:version, or has a classifier as fourth part, which Spark itself does not know."""
+    """Fetch a jar without its dependencies from the repositories of the user's Ivy settings, and return its file. The
+    coordinate is group:artifact:version, or group:artifact:version:classifier, which Spark itself does not know."""
     if coordinate.count(":") > 2:
         return _classified_jar(jvm, *coordinate.split(":"))
     uri = jvm.java.net.URI(f"ivy://{coordinate}?transitive=false")
@@ -145,7 +145,7 @@ def forget_tables() -> None:
 
 
 def end_jvm() -> None:
-    """End the JVM that this process has started, if any, and with it the application, whatever it does."""
+    """End the JVM that this process has started, if any, and with it the Spark application and its running jobs."""
     gateway = SparkContext._gateway
     if gateway is None or gateway.proc is None:
         return

@@ -11,18 +11,18 @@ from tidemark.spark.jvm_functions import java_class
 
 
 def simplified(rows: DataFrame) -> DataFrame:
-    """Rows of a plan that Spark has simplified without looking at its leaves, so that less is left to do once other
-    leaves are bound."""
+    """A plan that Spark has simplified without regard to its leaves, so that less work is left when other leaves are
+    bound."""
     return frame_of(java_class("plans.SimplifiedPlan").of(rows_of(rows)), rows.sparkSession)
 
 
 def bound(
     plan: DataFrame, paths: Iterable[str], leaves: Sequence[DataFrame] = (), *, base: str | None = None
 ) -> DataFrame:
-    """Rows of a plan read from other files and leaves instead of its own.
+    """Replace the files and leaves of a plan.
 
-    The plan must have all given leaves. Files are read as the plan reads its own; those of a table are under its
-    folder, `base`. Raises RuntimeError without an open Spark session.
+    The plan must have all given leaves. Files are read as the plan reads its own; `base` is the folder of their
+    table, if they are of a table. Raises RuntimeError without an open Spark session.
     """
     spark = plan.sparkSession
     given = java_list(paths), java_list(map(rows_of, leaves))
