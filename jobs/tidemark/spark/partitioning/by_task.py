@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 
 def send(rows: DataFrame, tasks: int, task: Column) -> DataFrame:
-    """Send each row to its task: `task` is an int from 0 to `tasks` - 1. With one task, rows only come together."""
+    """Send each row to its `task`, an int from 0 to `tasks` - 1. With one task, rows are coalesced."""
     if tasks == 1:
         return rows.coalesce(1)
     if hasattr(DataFrame, "repartitionById"):

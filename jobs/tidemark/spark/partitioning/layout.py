@@ -2,8 +2,8 @@
 
 A partition with more rows than a task should have is cut into chunks, runs of consecutive rows. Each chunk needs the
 state before it: number of rows, latest arrival, highest time; for a punctuated source also the number of rows that
-count, their latest period and the latest punctuation. It is found first, per chunk, and carried across chunks: a
-two-level running maximum. Only counts and maxima of chunks reach the driver, never rows.
+count, their latest period and the latest punctuation. It is computed for each chunk first and then carried across
+chunks: a two-level running maximum. Only counts and maxima reach the driver, never rows.
 """
 
 from __future__ import annotations
@@ -35,16 +35,15 @@ _TASK_BYTES = 32 << 20
 _SMALL_BYTES = 4 << 20
 """Most bytes of binary objects that one task judges alone; more are worth the shuffle to several."""
 _UNCUT_BYTES = 16 << 20
-"""Most bytes of a partition in binary objects that is not worth cutting: rows of chunks are read twice."""
+"""Most bytes of a partition in binary objects that is not cut: cutting reads its rows twice."""
 _SKEW = 1.5
-"""Most rows of a partition that is not cut, in units of the rows that a core has if all have equal shares."""
+"""Most rows of a partition that is not cut, as a multiple of the rows of a core with an equal share."""
 
 
 def tasks_of(size: int, cores: int, text: bool, partitioned: bool) -> int:
-    """Number of tasks that judge `size` bytes of objects on `cores` cores; without partitions, rows must be cut.
-
-    Of `text`, one task judges `_TASK_BYTES` alone.
-    """
+    """Number of tasks that judge `size` bytes of objects on `cores` cores. One task judges up to `_TASK_BYTES` of
+    `text`, up to `_SMALL_BYTES` of `partitioned` binary objects, and up to `_UNCUT_BYTES` of others, whose rows must
+    be cut."""
     alone = _TASK_BYTES if text else _SMALL_BYTES if partitioned else _UNCUT_BYTES
     return 1 if size <= alone else max(cores, math.ceil(size / _TASK_BYTES))
 
@@ -52,14 +51,14 @@ def tasks_of(size: int, cores: int, text: bool, partitioned: bool) -> int:
 def skewed_share(size: int, cores: int, text: bool) -> float:
     """Share of the rows in `size` bytes of objects above which a partition is skewed, and cut.
 
-    A smaller one is judged sooner by one task than by all after a first pass over its rows.
+    One task judges a smaller partition sooner: cutting needs a first pass over its rows.
     """
     uncut = _TASK_BYTES if text else _UNCUT_BYTES
     return max(_SKEW / cores, uncut / max(size, 1))
 
 
 def sampled_share(source: SourceSpec, size: int, opening: Opening) -> float | None:
-    """Share of `size` bytes that the layout is found from; None if it is found from all rows, or from none."""
+    """Share of rows from which the layout is computed; None if it needs all rows, or no rows."""
     looked_at = source.partition is not None or bool(opening.imported)
     return SAMPLED_BYTES / size if looked_at and size > SAMPLED_BYTES else None
 
@@ -72,7 +71,7 @@ CellPosition = tuple[int, int, int]
 class RunningState:
     """Running state of a partition: its number of rows and their latest arrival.
 
-    For a punctuated source also the number of rows that count for `every`, and the latest period that these entered.
+    For a punctuated source also the number of rows that count for `every`, and the latest period of these rows.
     """
 
     rows: int = 0
@@ -97,7 +96,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class FilePiece:
-    """A cell: consecutive rows of one file split and partition, and the state that they alone make."""
+    """A cell: consecutive rows of one file split and partition, and the state of these rows alone."""
 
     partition: str
     position: CellPosition
@@ -127,9 +126,9 @@ class Layout:
     ) -> Layout:
         """Layout with cells grouped into chunks of about a quarter of a task's rows, at least one cell each.
 
-        `opened` gives a partition's state before the batch. `every` is the period, in microseconds, if there is one
-        and arrivals are event times: a row that counts is then at least in the period of the latest arrival before
-        its cell.
+        `opened` returns a partition's state before the batch. `every` is the punctuation period, microseconds, if
+        arrivals are event times. Then rows that count are at least in the period of the latest arrival before their
+        cell.
         """
         ordered = sorted(cells, key=lambda cell: (cell.partition, cell.position))
         grain = max(1 << self.bits, sum(cell.state.rows for cell in ordered) // (4 * self.tasks))

@@ -1,7 +1,7 @@
 """Ranges of arrivals, one a task, that divide work along arrivals; they change no result.
 
-Bounds are found once, from approximate percentiles. Rows of one arrival that are too many for a range may be in any
-task: what was set before them is equal for all.
+Bounds are found once, from approximate percentiles. If too many rows have one arrival, they may be in any task: the
+state before them is equal for all.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ranges:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Times whose state before them is needed: where ranges begin, and right after crowded times."""
+        """Times at which the state before must be known: starts of ranges, and right after crowded times."""
         return tuple(sorted({*self.bounds, *(time + 1 for time in self.crowded)}))
 
     def range_of(self, arrival: Column) -> Column:
@@ -67,7 +67,7 @@ class Ranges:
 
 
 def points(rows: DataFrame, arrival: Column, tasks: int, share: float = 1.0) -> Points:
-    """Arrivals at equal distances in the order of arrival, from rows that are a `share` of all."""
+    """Arrivals at equally spaced percentiles, with their weights; `rows` are this `share` of all rows."""
     count = _POINTS_A_TASK * tasks
     percentages = [(number + 0.5) / count for number in range(count)]
     rows_, times = rows.agg(F.count(arrival), F.approx_percentile(arrival, percentages)).collect()[0]

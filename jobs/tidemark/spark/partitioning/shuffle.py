@@ -1,8 +1,8 @@
 """Repartitions rows to the tasks that judge them; columns not needed for judging are packed into one struct.
 
-The state before a batch is added as rows. Each partition's state, or the state before a chunk, is a seed: a row
-before the rows of its task, with which the running sums and maxima over these rows begin. As data instead of
-literals, it needs no new compilation for each batch.
+The state before a batch is added as rows. The state before a partition's rows, or before a chunk, is a seed: a row
+ahead of these rows, from which their running sums and maxima start. Data, unlike literals, need no new compilation
+for each batch.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _NARROW = (*ORDER, PARTITION, OWN, EVENT, BAD)
 _MARKS = (IDENTITY, MARK, END, MATCH)
-"""Further columns that judging needs, in rows of sources with duplicates or intervals and of punctuated ones."""
+"""Further columns that judging needs for sources with `deduplicate`, intervals or punctuation."""
 _WHOLE, _NOT_CHUNKED = 0, -1
 """Chunk numbers of partitions that are not cut: if no partition is cut, and if others are."""
 _FIELDS = ("rows", "watermark", "high", "counted", "period")
@@ -97,10 +97,10 @@ def repartition(
     tasks: PartitionTasks | None = None,
     seen: DataFrame | None = None,
 ) -> DataFrame:
-    """Send each row to its task, with its chunk; each task's seeds come first, then the keys that are remembered.
+    """Send each row to its task, with its chunk, and add seeds and remembered keys, which sort before these rows.
 
-    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds and in remembered
-    keys (`seen`). `tasks` gets the tasks of partitions, and may get others for later jobs.
+    Columns not needed for judging are packed in `REST`. `SEED` is null except in seeds and remembered keys (from
+    `seen`). `tasks` is set to the tasks of partitions; later jobs may set others.
     """
     kept = [*_NARROW, *[name for name in _MARKS if name in rows.columns]]
     rest = F.struct(*[quoted(name) for name in rows.columns if name not in kept])
@@ -129,8 +129,8 @@ def _task(layout: Layout, tasks: PartitionTasks) -> Column:
 def chunked(rows: DataFrame, layout: Layout) -> DataFrame:
     """Rows with their cell, its chunk, and the state before the cell.
 
-    That is the latest arrival, and for a punctuated source the number of rows that count and their latest period.
-    Chunk and state are null for rows of partitions without skew.
+    The state is the latest arrival, and for a punctuated source the number of rows that count and their latest
+    period. Chunk and state are null for rows of partitions without skew.
     """
     known = [
         (partition, *position, number, before.arrival, before.counted, before.period)
@@ -182,8 +182,8 @@ def _as_rows(seeds: DataFrame, narrow: DataFrame) -> DataFrame:
 
 
 def _remembered(seen: DataFrame, narrow: DataFrame) -> DataFrame:
-    """Remembered keys of partitions that are not cut, as rows that come after their partition's seed and change
-    nothing of the state that it begins with."""
+    """Remembered keys as rows that sort after their partition's seed and do not change its state; no partition is cut
+    if there are such keys."""
     types = {field.name: field.dataType for field in narrow.schema}
     given = {name: F.col(name) for name in (PARTITION, OWN, IDENTITY)}
     given |= {CHUNK: F.lit(_WHOLE), OBJECT: F.lit(-1), BLOCK: F.lit(0), ROW: F.lit(0), BAD: F.lit(SEED)}
