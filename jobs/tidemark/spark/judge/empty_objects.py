@@ -1,4 +1,4 @@
-"""Finds and reports objects that gave no rows although there is something in them."""
+"""Reports objects that gave no rows although they are not empty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemark.spark.read.formats import reader_of
 
 
 def without_rows(source: SourceSpec, objects: Sequence[LandedObject]) -> tuple[Finding, ...]:
-    """A finding on objects that were read, are not empty, and have no row for no evident reason; or no finding."""
+    """One finding on the objects that were read and are not empty, but gave no row for no evident reason."""
     silent = [item for item in objects if item.state is ObjectState.READ and not item.rows and item.size]
     found = [item for item in silent if not _is_bare(source, item)]
     if not found:
@@ -35,7 +35,7 @@ def without_rows(source: SourceSpec, objects: Sequence[LandedObject]) -> tuple[F
 
 
 def _is_bare(source: SourceSpec, item: LandedObject) -> bool:
-    """True if nothing in an object is a row; False where this is unknown."""
+    """True if an object evidently has no row; False if this is unknown."""
     try:
         return reader_of(source).is_bare(source, item)
     except codecs.DAMAGED:

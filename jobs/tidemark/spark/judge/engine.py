@@ -77,7 +77,7 @@ class Engine(Builder):
     def recall(self, batch: MicroBatch, version: int = NEWEST) -> Outcome:
         """Return the outcome of a committed batch, computed from the events that it appended; writes nothing.
 
-        `version` is that of the digest of these events.
+        `version` is the digest version of these events.
         """
         written = events.as_appended(self.spark, batch.source, self.location(batch.events), batch.number)
         rows = written.rows
@@ -123,7 +123,7 @@ class Engine(Builder):
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST
     ) -> Counts:
-        """Count event rows of these objects as they are counted when they are written."""
+        """Count event rows of these objects as a write counts them."""
         tally = FateCounter(self.spark, source, [item.uri for item in objects], version)
         tally.counted(rows if OBJECT in rows.columns else with_object(self.spark, rows, objects)).count()
         return tally.counts()
@@ -142,16 +142,15 @@ class Engine(Builder):
         partitions: Mapping[str, PartitionReport],
         recovering: bool,
     ) -> tuple[Mapping[str, Occurrence], tuple[TableDigest, ...]]:
-        """Append the states of substreams, keys and lifetimes that follow from a batch's event rows, with the reports
-        of their partitions. Returns the end edges whose lifetime stays open, by partition, and the digests of the
-        tables."""
+        """Append what a batch's event rows change in the tables of substreams, keys and lifetimes. Returns, by
+        partition, the dropped end edges whose lifetime stays open, and the digests of the tables."""
         kept = self._write_substreams(batch, rows, recovering)
         keys = self._write_seen(batch, rows, partitions, recovering)
         left, lived = self._write_lifetimes(batch, rows, recovering)
         return left, (*kept, *keys, *lived)
 
     def timed(self, phase: str) -> Timer:
-        """Context manager: adds the seconds of a block to those of a phase."""
+        """Context manager: adds the seconds of a block to the seconds of a phase."""
         return Timer(self.timings, phase)
 
     def _without_rows(self, batch: MicroBatch, found: Damage) -> Outcome:
@@ -235,6 +234,6 @@ class Engine(Builder):
 
 
 def _with_content(source: SourceSpec, outcome: Outcome, counted: Counts) -> Outcome:
-    """Add the findings on what objects contain. If `start` skipped rows, an object may have none."""
+    """Add the findings on the content of objects. If `start` skipped rows, an object may have none."""
     found = () if outcome.skipped else without_rows(source, outcome.objects)
     return replace(outcome, content=(*found, *unknown_columns(source, counted.unknown, outcome.objects)))

@@ -30,12 +30,12 @@ from tidemark.spark.tables.fate_counter import Counts, FateCounter
 PARTITION_COLUMN = "_arrival_date"
 _NAMED = "__tidemark_named"
 STATISTICS = "_offset,_arrival_time,_system_timestamp,_batch_id"
-"""Columns whose range each file records: those that readers and closing windows prune by."""
+"""Columns with bounds for each file: readers and closing windows skip files by them."""
 
 
 def event_rows(judged: DataFrame, source: SourceSpec, objects: Objects) -> DataFrame:
-    """Judged rows as rows of `events/<source>`, with the number of their object and the names of their members that
-    the schema lacks; without rows that `start` skips."""
+    """Convert judged rows to rows of `events/<source>`, without rows that `start` skips. `OBJECT` is the number of a
+    row's object; `BEYOND` has its members that the schema lacks, if the source counts them."""
     rest, named = F.col(REST), F.col(_NAMED)
     fates = verdict() if source.punctuation is None else punctuated_verdict(judged)
     arrival = F.timestamp_micros(F.col(ARRIVAL))

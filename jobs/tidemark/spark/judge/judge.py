@@ -52,12 +52,12 @@ _RUN = "__tidemark_run"
 _STARTED = "__tidemark_started"
 _POSITION = "__tidemark_position"
 _OFFSET_BITS = 40
-"""Low bits of the number that keyed rows are sorted by, for the offset; the others are of the key's hash. Sorting by
-one number is fastest."""
+"""Keyed rows are sorted by one number, which is fastest. Its low bits, this many, are the offset; its other bits are
+from the key's hash."""
 _TOO_MANY = "tidemark: more partitions than a source may have"
 _UNEVEN = 25
-"""Groups that a task may have beyond its share, times the number of tasks: skewed and large partitions are not
-assigned by the hash of their names."""
+"""Groups that a task may have beyond its share, for each of the tasks. Skewed and large partitions need them: they
+are not assigned by the hash of their names."""
 
 
 def stage(
@@ -69,12 +69,12 @@ def stage(
     tasks: PartitionTasks | None = None,
     seen: DataFrame | None = None,
 ) -> DataFrame:
-    """Send rows to their tasks, with offset, arrival, and the time that the early and late steps leave them
-    (`STAGED`).
+    """Send rows to their tasks and compute their offset, arrival and `STAGED`, the time after the early and late
+    steps.
 
-    `STAGED` is null for rows that are quarantined, skipped or dropped by those steps, and for intervals that end by
-    then. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen` and
-    `tasks` the tasks of partitions; both are plan parameters. Duplicates are found if the keys `seen` are given.
+    `STAGED` is null for rows that are quarantined, skipped or dropped by these steps, and for intervals that end at
+    it or before. Columns not needed for judging are packed in `REST`. `start` holds the watermark of `opening.unseen`
+    and `tasks` the tasks of partitions; both are plan parameters. Duplicates are found if the keys `seen` are given.
     """
     seed, run = F.col(SEED), F.col(_RUN)
     own_time = source.timestamp_by is not None
@@ -93,7 +93,7 @@ def stage(
 
 
 def _issued(punctuation: Punctuation, event: Column) -> Column:
-    """The punctuations before and after each row, with `_RUN`; `event` is its time in microseconds."""
+    """Punctuations in force before and after each row of rows with `_RUN`; `event` is a row's time, microseconds."""
     seed = F.col(SEED)
     columns = punctuation_columns(punctuation, F.col(BAD).isNull(), event)
     mark = F.greatest(seed["watermark"], seed["high"])
@@ -102,9 +102,9 @@ def _issued(punctuation: Punctuation, event: Column) -> Column:
 
 
 def limited(staged: DataFrame, most: int, tasks: int) -> DataFrame:
-    """Staged rows whose job fails if all tasks have more than about `most` partitions: see `failed_by_partitions`.
+    """Make the job fail if the staged rows have more than about `most` partitions (see `failed_by_partitions`).
 
-    Each task counts the partitions and chunks that it meets, and has a share of `most`.
+    Each task counts its partitions and chunks, and may have a share of `most`.
     """
     share = most // tasks
     bound = most if tasks == 1 else share + share // 4 + _UNEVEN * tasks
@@ -175,7 +175,7 @@ def _run_of(position: Column) -> Column:
 
 
 def staged_by_arrival(rows: DataFrame, source: SourceSpec, opening: Opening) -> DataFrame:
-    """Rows with `ARRIVAL`, and `SKIPPED` (before `start`) and `STAGED`, the time after the early and late steps."""
+    """Add `EVENT`, `SKIPPED` (by `start`) and `STAGED`, the time after the early and late steps, to the rows."""
     skipped, event = F.lit(False), F.col(ARRIVAL)
     if opening.read_from is not None:
         skipped = F.coalesce(F.col(ARRIVAL) < opening.read_from, F.lit(False))

@@ -46,7 +46,7 @@ def skipped_rows(
     objects: Sequence[LandedObject],
     opening: Opening,
 ) -> dict[str, Seen]:
-    """Rows before the pipeline's `start`, by partition: in no table, but their offsets and arrivals count."""
+    """Count rows before `start` by partition. They are in no table, but their offsets and arrivals count."""
     left = [item for item in objects if item.state is not ObjectState.VANISHED]
     if opening.read_from is None or not left:
         return {}

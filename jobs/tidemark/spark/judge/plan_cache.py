@@ -1,10 +1,10 @@
-"""Plans of micro-batches that are built once and then bound, as a database prepares statements.
+"""Caches plans of micro-batches: a plan is built once and then bound, as a database prepares statements.
 
-Building a plan takes some thousand calls of the JVM, which analyzes it at each step: longer than judging a few
-thousand rows takes. Micro-batches of one shape (`BatchPlanKey`) differ only in the leaves of their plan, which are
-the files and a small frame with the state of partitions, and in plan parameters that are set as a job begins. With
-several tasks, the task of each partition is such a parameter: it follows from the partition sizes of the micro-batch
-before. After a micro-batch with a skewed partition the plan is built anew.
+Building a plan takes some thousand calls of the JVM, longer than judging a few thousand rows. Micro-batches of one
+shape (`BatchPlanKey`) differ only in the leaves of their plan (the files, and a small frame with the state of
+partitions) and in plan parameters, which are set as a job begins. With several tasks, the task of each partition is a
+plan parameter: it follows from the partition sizes of the micro-batch before. After a micro-batch with a skewed
+partition, the plan is built anew.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Prepared:
     def after(self, skewed: float) -> Prepared | None:
         """The plan to cache for the next micro-batch, once this one's job has ended; None if a partition is skewed.
 
-        Later partitions are taken to be as large as those that this job counted. After None, the next micro-batch
-        looks at the sizes of its own.
+        The next micro-batch is assumed to have the partition sizes that this job counted. After None, it measures its
+        own.
         """
         if self.layout.skewed or self.layout.tasks == 1:
             return None if self.layout.skewed else self
@@ -79,8 +79,8 @@ class Prepared:
         return None if layout.skewed else replace(self, layout=layout)
 
     def simplified(self) -> Prepared:
-        """The plan, simplified once for all micro-batches of its shape; unchanged with skew, where it serves this one
-        alone."""
+        """The plan, simplified once for all micro-batches of its shape; unchanged with skew, since it is then used
+        once."""
         return self if self.layout.skewed else replace(self, counted=simplified(self.counted))
 
     def bound(self, batch: MicroBatch) -> Prepared:
@@ -156,10 +156,10 @@ def prepared(
 def shape_of(
     batch: MicroBatch, damaged: Mapping[str, str], sights: Mapping[str, Sight], limits: tuple[int, int]
 ) -> BatchPlanKey | None:
-    """Key of a micro-batch's cached plan; None if the plan depends on more than the key.
+    """Key of a micro-batch's cached plan; None if its plan cannot be used for others.
 
-    It does if objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read, and if substreams, keys,
-    edges or imported punctuation are looked up in tables; and it is so for all plans where they cannot be bound.
+    That is so if its objects are of several kinds, more than `MOST_OBJECTS`, or cannot be read; if substreams, keys,
+    edges or imported punctuation are looked up in tables; and always if plans cannot be bound here (`Way.PLANS`).
     """
     if plain(Way.PLANS):
         return None

@@ -62,11 +62,11 @@ class Builder:
     def rejudge(
         self, batch: MicroBatch, rows: DataFrame, from_events: bool = False, sample: DataFrame | None = None
     ) -> DataFrame:
-        """Event rows of a batch with the numbers of their objects, judged again and written nowhere.
+        """Judge `rows` of a batch again and return event rows with the numbers of their objects; writes nothing.
 
-        Watermarks of keys are computed from the rows that set them. Rows `from_events` come in any order and already
-        have their offsets: rows before them may be missing. With a `sample` of the rows, their layout is found from
-        it instead of from all rows.
+        Watermarks of substreams and remembered keys are computed from events. Rows `from_events` come in any order
+        and keep their offsets, since rows before them may be missing. The layout is computed from the `sample` of the
+        rows, if given, else from all rows.
         """
         source, opening, recorded = batch.source, batch.opening, None
         location = self.location(batch.events)
@@ -115,10 +115,10 @@ class Builder:
     def _shape(
         self, batch: MicroBatch, damaged: Mapping[str, str], sights: Mapping[str, Sight]
     ) -> BatchPlanKey | None:
-        """Key of a micro-batch's cached plan; None if its plan serves no other.
+        """Key of a micro-batch's cached plan; None if its plan cannot be used for others.
 
-        With several tasks it serves others only if the source has partitions and their sizes are found without a
-        sample, and none of its objects is excluded.
+        That is so if the source has excluded objects. With several tasks it is also so if the source has no
+        partitions, or if partition sizes come from a sample.
         """
         source = batch.source
         if self.excluded.get(source.name):
@@ -150,11 +150,11 @@ class Builder:
         tasks: PartitionTasks | None = None,
         known: DataFrame | None = None,
     ) -> tuple[Layout, DataFrame]:
-        """The layout, found from a `sample` of the rows if there is one, and the staged rows.
+        """The layout, computed from the `sample` of the rows if given, and the staged rows.
 
-        `landed` rows are read from landing: those that are read more than once and cost much to parse are persisted,
-        and the caller unpersists them. `scattered` rows do not come in their order. `known` are the keys of rows
-        before, if duplicates are looked for.
+        `landed`: rows come from landing. They are persisted if they are read more than once and cost much to parse;
+        the caller unpersists them. `scattered`: rows are not in log order. `known`: keys of earlier batches, if the
+        source looks for duplicates.
         """
         source, opening = batch.source, batch.opening
         layout = Layout(self._tasks(source, batch.size), self.cell_bits)
@@ -180,7 +180,7 @@ class Builder:
         return replace(layout, ranges=found)
 
     def _judged(self, batch: MicroBatch, staged: DataFrame, recorded: DataFrame | None, layout: Layout) -> DataFrame:
-        """Staged rows with the columns that their fate follows from; `recorded` has the watermarks of substreams."""
+        """Staged rows with the columns that decide their fate; `recorded` has the watermarks of substreams."""
         source = batch.source
         if source.punctuated is None:
             return judge(staged, source, recorded, layout, batch.opening)
@@ -190,8 +190,8 @@ class Builder:
         return edges.with_pairs(str(self.root), source, rows, batch.number, layout.tasks)
 
     def _skewed_share(self, batch: MicroBatch) -> float:
-        """Share of a micro-batch's rows above which a partition is skewed, and cut. None is cut in which duplicates
-        are looked for: one task remembers all its keys."""
+        """Share of a micro-batch's rows above which a partition is cut as skewed. With `deduplicate`, none is cut:
+        one task must remember all keys of a partition."""
         if batch.source.deduplicate is not None:
             return 1.0
         if self.tasks is not None:
@@ -206,5 +206,5 @@ class Builder:
 
 
 def _is_text(source: SourceSpec) -> bool:
-    """True if objects have few rows for their size, which are worth keeping when they are read more than once."""
+    """True for text: it has few rows for its size, and they are worth persisting if they are read more than once."""
     return source.file_format.text

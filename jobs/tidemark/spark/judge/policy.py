@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def bounded(policy: Policy, intervals: bool = False) -> Column:
-    """The time that the early and late steps leave a row, null if one of them drops it or it has no time. Of
-    `intervals` it is null, too, if it is not before their `END`."""
+    """Time of a row after the early and late steps; null if one of them drops it or it has no time. With `intervals`,
+    also null if it is not before `END`."""
     times = [F.col(name) for name in (ARRIVAL, EVENT, *([END] if intervals else []))]
     return invoked("rows.TolerancePolicy", *times, settings=(_in_java(policy),))
 
@@ -27,10 +27,9 @@ def bounded(policy: Policy, intervals: bool = False) -> Column:
 def fate(policy: Policy, group: Sequence[Column], before: Column, high: Column, end: Column) -> Column:
     """Fate of staged rows, sorted by group: a struct of `stamp`, `fate`, `reasons` and `watermark`.
 
-    `group` names a row's group, in two parts as in `greatest_before`. In three (the number of a run of rows, and two
-    texts that are not null) groups come mixed within a run.
-    `before` is the watermark known before a group's rows, and `high` the greatest time of rows before them. `end` is
-    where a row ends, null for points.
+    `group` has two columns that name a row's group, as in `greatest_before`, or three: the number of a run of rows,
+    and two texts that are not null; then groups may come mixed within a run. `before` is the watermark known before a
+    group's rows, `high` the greatest time of earlier rows. `end` is a row's end, null for points.
     """
     times = [or_none(column) for column in (F.col(ARRIVAL), F.col(EVENT), F.col(STAGED), end)]
     settings = (_in_java(policy), policy.disorder, MIN_TIME)

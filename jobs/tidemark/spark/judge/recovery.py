@@ -1,7 +1,7 @@
-"""Infers the damage that a crashed attempt found from the events that it appended.
+"""Infers from the appended events which damage a crashed attempt found.
 
-An object that was not found as planned has no row there. Nor has one that is empty, or whose rows `start` skips. Only
-the first kind is to be taken again.
+An object without a row there was not found as planned, or is empty, or `start` skips all its rows. Only an object
+that was not found must be taken again.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def found_then(spark: SparkSession, batch: MicroBatch, rows: DataFrame | None) -
 
 
 def skipped_by_offsets(rows: DataFrame | None, opening: Opening) -> dict[str, Seen]:
-    """Rows before `start` by partition, from the offsets that appended rows left to them.
+    """Count rows before `start` by partition: the offsets up to the last appended row that no appended row has.
 
-    Partitions that kept no row are left out: their skipped rows count as never landed.
+    Partitions without an appended row are left out: their skipped rows count as never landed.
     """
     if rows is None:
         return {}

@@ -1,8 +1,8 @@
 """Keys that `deduplicate` remembers: in `seen/<source>`, the last arrival of each key.
 
-The table is appended to, never updated: recovery after a crash must see the state from before its batch. Of a key the
-latest row counts, as long as it arrived less than `within` before its partition's last arrival. Compaction keeps such
-rows alone. A replay computes them from the events and needs no row of the table.
+The table is appended to, never updated: recovery after a crash must see the state from before its batch. The latest
+row of a key counts if it arrived less than `within` before its partition's last arrival. Compaction keeps only such
+rows. A replay computes them from the events and does not read the table.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def table_of(source: str) -> str:
 
 
 def with_duplicates(sent: DataFrame, source: SourceSpec, opening: Opening, arrival: Column) -> DataFrame:
-    """Rows in their order, keys remembered of earlier batches ahead of them, with `BAD` for duplicates.
+    """Set `BAD` in duplicates. Rows come in log order, after the remembered keys of earlier batches.
 
-    `arrival` is that of a row in microseconds; remembered keys have their own. Rows that are quarantined, or that
-    `start` skips, neither are duplicates nor make any.
+    `arrival` is a row's arrival, microseconds; remembered keys have theirs in `OWN`. Rows that are quarantined, or
+    that `start` skips, are no duplicates and make no other row a duplicate.
     """
     remembered = F.col(SEED).isNotNull()
     came = F.when(remembered, F.col(OWN)).otherwise(arrival)
@@ -53,16 +53,16 @@ def with_duplicates(sent: DataFrame, source: SourceSpec, opening: Opening, arriv
 def changed(
     events: DataFrame, source: SourceSpec, batch_id: int, partitions: Mapping[str, PartitionReport]
 ) -> DataFrame:
-    """Rows of the table that a batch adds, from its events and the reports of their partitions: keys that arrived
-    long before the partition's last row need not be remembered."""
+    """Rows that a batch adds to the table, computed from its events. Keys that arrived `within` or more before the
+    last arrival of their partition (in `partitions`) need not be remembered."""
     arrived = {name: report.seen.last_arrival for name, report in partitions.items()}
     bounds = {name: last - _within(source) for name, last in arrived.items() if last is not None}
     return _as_table(_latest(_keyed(events, source, F.lit(batch_id)), bounds), source)
 
 
 def recorded(spark: SparkSession, location: str, source: SourceSpec, before: int, opening: Opening) -> DataFrame:
-    """Keys (`PARTITION`, `IDENTITY`, `OWN`) that batches before `before` have left, with the watermark of their
-    partition, from the table at `location`."""
+    """Keys (`PARTITION`, `IDENTITY`, `OWN`) of batches before `before` that may still be repeated, with the watermark
+    of their partition, from the table at `location`."""
     if not exists(location):
         return _nothing(spark)
     rows = spark.read.format("delta").load(location).where(F.col("batch_id") < before)
@@ -88,7 +88,7 @@ def left(events: DataFrame, source: SourceSpec, before: int, states: Mapping[str
 
 
 def kept(rows: DataFrame, source: SourceSpec, states: Mapping[str, PartitionState]) -> DataFrame:
-    """The rows of the table that later batches need: of each key the latest, if it may still be repeated."""
+    """Rows of the table that later batches need: the latest row of each key, if it may still be repeated."""
     known = {PARTITION: F.col("partition"), IDENTITY: F.col("key"), ARRIVAL: F.unix_micros("last_arrival")}
     named = rows.select(*[column.alias(name) for name, column in known.items()], "batch_id")
     return _as_table(_latest(named, _bounds(source, states)), source)
@@ -106,8 +106,8 @@ def write(rows: DataFrame, location: str, source: str, batch_id: int, recovering
 
 
 def replace_all(rows: DataFrame, location: str, last: int) -> None:
-    """Replace all rows of the table in one commit, which records that batches up to `last` are in them, unless the
-    table knows that already."""
+    """Replace all rows of the table in one commit. It records that the table has the batches up to `last`, unless the
+    log knows that already."""
     once = {} if holds(location, last) else {"txnAppId": APPLICATION, "txnVersion": str(last)}
     rows.write.format("delta").mode("overwrite").options(**once).save(location)
 
@@ -141,10 +141,9 @@ def _since(events: DataFrame, bound: int | None) -> DataFrame:
 
 
 def _keyed(events: DataFrame, source: SourceSpec, batch_id: Column) -> DataFrame:
-    """Partition, key, arrival and batch of the event rows that make later ones duplicates.
+    """Partition, key, arrival and batch of the event rows that make later rows duplicates.
 
-    Requirements are looked at again: where a backfill left a row its fate, they may be others than those that judged
-    it.
+    Requirements are evaluated again: they may have changed since, if a backfill left a row its fate.
     """
     sound = events.where(F.coalesce(quarantined_before(), unmet(events, source)).isNull())
     known = {PARTITION: F.col("_partition"), **identity(sound, source)}

@@ -64,7 +64,7 @@ def _as_they_come(rows: DataFrame, layout: Layout) -> DataFrame:  # noqa: ARG001
 
 
 def _in_order(rows: DataFrame, layout: Layout) -> DataFrame:
-    """A cell's rows in one task and in their order."""
+    """Bring each cell's rows into one task, in log order."""
     return rows.repartition(layout.tasks, *_CELL).sortWithinPartitions(*_CELL, ROW)
 
 

@@ -1,7 +1,7 @@
-"""Watermarks of substreams: only those above their partition's floor, and only those that a batch changed.
+"""Watermarks of substreams that are above their partition's floor, written when a batch changes them.
 
 The table is appended to, never updated: recovery after a crash must see the state from before its batch. The latest
-row of a key is the one with the highest watermark; compaction keeps that row alone.
+row of a key is the one with the highest watermark; compaction keeps only that row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY_WATERMARK = "__tidemark_key_watermark"
 
 
 def changed(events: DataFrame, source: str, batch_id: int, trail: int) -> DataFrame:
-    """Substreams whose watermark a batch raised above the one that it found, with watermark and highest time.
+    """Substreams whose watermark rose in a batch, with their new watermark and highest time.
 
     A key that stays at its partition's floor is not recorded: forgetting it changes no result.
     """

@@ -1,4 +1,4 @@
-"""Finds and reports what rows and files have beyond the columns of the schema, which is not read."""
+"""Reports members and columns that rows and files have but the schema lacks; they are not read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONGEST = 80
 
 
 def of_files(counts: Counts, objects: Sequence[LandedObject], sights: Mapping[str, Sight]) -> Counts:
-    """Counts with the rows of files that have further columns, by the names of these; unchanged without any."""
+    """Add to `counts` the rows of files with columns that the schema lacks, by column name; unchanged without any."""
     beyond = [(stored_uri(item.uri), sights[item.uri].beyond) for item in objects if item.uri in sights]
     rows = {uri: counts.files.get(uri, (0, False))[0] for uri, names in beyond if names}
     found = [(uri, names, rows[uri]) for uri, names in beyond if rows.get(uri)]
@@ -46,9 +46,9 @@ def of_files(counts: Counts, objects: Sequence[LandedObject], sights: Mapping[st
 
 
 def counted_again(spark: SparkSession, batch: MicroBatch, judged: Sequence[LandedObject], counts: Counts) -> Counts:
-    """Counts of rows that a crashed attempt appended, with what its objects have beyond the schema.
+    """Add members and columns that the schema lacks to the counts of rows that were appended before.
 
-    Events tables don't have it: of the `judged` objects, those that are still there as they were are read once more.
+    Events tables do not have them: the `judged` objects that are still unchanged in landing are read once more.
     """
     read = [item for item in judged if item.state is ObjectState.READ and item.rows]
     if batch.source.file_format.by_position or not read:
