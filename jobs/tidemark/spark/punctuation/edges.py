@@ -1,7 +1,7 @@
 """Pairs end edges with their start edges (time rules: punctuated sources, edges).
 
-A batch's end edges are paired with its own start edges and with those that were open before it; nothing else is read.
-The results are lifetimes that have ended and start edges that are open; they go to the two tables of lifetimes.
+A batch's end edges are paired with its own start edges and with start edges that earlier batches left open; nothing
+else is read. Ended lifetimes and open start edges go to the two tables of lifetimes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class KeptLifetimes:
         return tuple(measured(table, rows, versions.get(table, NEWEST)) for table, (rows, _, _) in tables)
 
     def _tables(self) -> dict[str, tuple[DataFrame, str | None, str]]:
-        """By table: its rows, the column that files are partitioned by, and those whose range each file records."""
+        """By table: its rows, the column that partitions its files, and the columns with bounds for each file."""
         name, often = self.source.name, "_offset,_system_timestamp,_batch_id"
         return {
             ended_table(name): (self.ended, CLOSED_DATE, f"{often},_end_time,{BROUGHT}"),
@@ -82,9 +82,9 @@ class KeptLifetimes:
 
 
 def with_pairs(root: str, source: SourceSpec, rows: DataFrame, batch_id: int, tasks: int) -> DataFrame:
-    """Judged rows of a batch with `PAIR`: of an end edge, offset and start in force of the start edge that it closes.
+    """Add `PAIR` to judged rows: for an end edge, the offset and start in force of the start edge that it closes.
 
-    An end edge behind the punctuation gets the start edge that it would have closed.
+    For an end edge behind the punctuation, `PAIR` is the start edge that it would have closed.
     """
     end = (F.col(MARK) == Mark.END.value) & F.col(BAD).isNull()
     role = (

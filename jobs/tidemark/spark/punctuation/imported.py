@@ -1,9 +1,9 @@
 """Adds the imported watermark to rows, along their arrivals (time rules: punctuated sources, imported).
 
-A row that arrives at y is judged under the watermark that all earlier runs had set, and the rows of the other source
-that arrived at or before y. Of several other sources the least counts; a complete one holds nothing back. They have
-been judged already, and their rows are in their events tables. Rows of all are divided by ranges of arrivals. The
-state before each range (the latest mark of each partition, the greatest step) is found first.
+A row that arrives at y gets the other source's watermark after all earlier runs and after its rows that arrived at or
+before y. Of several other sources, the least watermark counts, without complete ones. The other sources are judged
+first: their rows are in events tables. The rows of all are divided by ranges of arrivals. The state before each range
+(latest mark of each partition, greatest step) is computed first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SET = "__tidemark_set"
 _POSITION = "__tidemark_position"
 _RANGE = "__tidemark_range"
 _NEVER = -(1 << 62)
-"""An arrival before all others: of marks that earlier runs had set."""
+"""Arrival of marks that earlier runs have set: before all other arrivals."""
 _STEPS: Columns = [(ARRIVAL, pa.int64()), (_SET, pa.int64())]
 
 
@@ -57,7 +57,7 @@ def _points(spark: SparkSession, imported: Sequence[Imported], root: str, tasks:
 
 
 def _open(imported: Sequence[Imported]) -> list[Imported]:
-    """The sources that are not complete, which alone hold the importing one back."""
+    """The imported sources that are not complete: only these hold the importing source back."""
     return [each for each in imported if not each.complete]
 
 
@@ -89,7 +89,7 @@ def with_imported(rows: DataFrame, imported: Sequence[Imported], root: str, layo
 
 
 def _known_steps(set_: DataFrame, ranges: Ranges) -> DataFrame:
-    """Steps that each task begins with: the value set where its range begins, and at crowded times.
+    """Steps that each task begins with: the values in force where its range begins and at crowded times.
 
     Every task gets the crowded times, since their rows may be in any task.
     """
@@ -120,7 +120,7 @@ def steps(spark: SparkSession, imported: Sequence[Imported], root: str, layout: 
 
 
 def _first(imported: Sequence[Imported]) -> int | None:
-    """What several sources had set, as the least of theirs, when the run began."""
+    """Least watermark of several sources when the run began; None if one of them had none."""
     found = [_first_of(each) for each in _open(imported)]
     known = [mark for mark in found if mark is not None]
     return None if len(known) < len(found) else min(known, default=PAST_EVERYTHING)
@@ -156,8 +156,8 @@ def _events(spark: SparkSession, imported: Imported, root: str) -> DataFrame | N
 def _marks(events: DataFrame, imported: Imported, layout: Layout) -> DataFrame:
     """Rows (partition, arrival, mark) of event rows.
 
-    The greatest mark among a partition's rows so far is its watermark after them, if it is above the one that the run
-    began with.
+    After a row, its partition's watermark is the greatest mark so far, or the watermark that the run began with if
+    that is greater.
     """
     rules, arrival = imported.rules, F.unix_micros("_arrival_time").alias(ARRIVAL)
     if rules.punctuation is not None:
@@ -178,8 +178,8 @@ def _watermark_after(rules: SourceRules) -> Column:
 def _least(marks: DataFrame, before: Mapping[str, int | None], unseen: int | None, layout: Layout) -> DataFrame:
     """Rows (`ARRIVAL`, least watermark of all parts once all rows that arrived then have been judged).
 
-    `marks` has rows (part, arrival, mark) of partitions or of sources. `before` has the parts' watermarks before all
-    these rows, `unseen` is that of other parts.
+    `marks` has rows (part, arrival, mark); a part is a partition or a source. `before` has the watermarks of parts
+    before all these rows; a part that is not in it starts at `unseen`.
     """
     spark, ranges = marks.sparkSession, layout.ranges
     started = F.greatest(F.max(_SET), F.lit(unseen).cast("long"))

@@ -1,11 +1,10 @@
 """Rows that a punctuated source gives to streams: points, intervals, and lifetimes between edges.
 
-Lifetimes between edges are in two tables, with all columns of their start edges that streams may use.
-`lifetimes/<source>` has those that have ended, appended by the batch that brought the end edge.
-`open_lifetimes/<source>` has the start edges that their own batch left open. Compaction sometimes removes those that
-have ended up to some batch B, which is recorded in the table's log. Lifetimes open before a batch after B are those
-in the table, less those that ended since. Lifetimes open before B or an earlier batch are those in the table, plus
-those that ended from that batch up to B.
+Lifetimes between edges are in two tables, with the columns of their start edges that streams may use.
+`lifetimes/<source>` has ended lifetimes, appended by the batch of the end edge. `open_lifetimes/<source>` has start
+edges that their own batch left open. Compaction removes from it the lifetimes that batches up to some batch B ended,
+and records B in the table's log. So the lifetimes open before a batch N are the rows of `open_lifetimes`, less the
+lifetimes that batches after B and before N ended; if N is not after B, plus the lifetimes that batches N to B ended.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ ROW_KEY = ("_partition", "_offset")
 START = (*ROW_KEY, "_system_timestamp", "_event_time", "_arrival_time", "_watermark")
 """Columns that are kept of a start edge besides its payload."""
 BROUGHT = "_start_batch_id"
-"""The batch that brought the start edge; `_batch_id` of an ended lifetime is that of its end edge."""
+"""The batch that brought the start edge; `_batch_id` of an ended lifetime is the batch of its end edge."""
 CLOSED_DATE = "_closed_date"
 """The day on which the end edge arrived; files of ended lifetimes are partitioned by it."""
 _FORGETTING = "tidemark/forgotten"
@@ -64,13 +63,13 @@ def open_before(spark: SparkSession, root: str, source: SourceSpec, batch_id: in
 
 
 def forgotten(root: str, source: str) -> int:
-    """Batch up to which ended lifetimes are removed from the open ones; 0 if none are."""
+    """Last batch whose ended lifetimes are removed from the open lifetimes; 0 if none are removed."""
     location = f"{root}/{open_table(source)}"
     return (last_of(location, _FORGETTING) or 0) if exists(location) else 0
 
 
 def forget_ended(spark: SparkSession, root: str, source: str, through: int) -> None:
-    """Rewrite the open lifetimes without those that batches up to `through`, all of them committed, have ended."""
+    """Remove lifetimes ended by batches up to `through`, which are all committed, from the open lifetimes."""
     location, ended = f"{root}/{open_table(source)}", f"{root}/{ended_table(source)}"
     if not (exists(location) and exists(ended)):
         return
@@ -95,8 +94,8 @@ def of_stream(source: SourceSpec, events: DataFrame) -> DataFrame:
 def of_edges(spark: SparkSession, root: str, source: SourceSpec, last: int) -> DataFrame | None:
     """Rows of the stream of a source with edges, as they are after batch `last`; None if there has been none.
 
-    `_end_time` is null while a lifetime is open. `_batch_id` is the batch of the start edge, `CLOSED` that of the end
-    edge. A lifetime that ends where it starts is no row; open ones that may still do so are `TENTATIVE`.
+    `_end_time` is null while a lifetime is open. `_batch_id` is the batch of the start edge, `CLOSED` of the end
+    edge. Lifetimes that end where they start are left out; an open one that may still end there is `TENTATIVE`.
     """
     ended = f"{root}/{ended_table(source.name)}"
     frames = []
@@ -120,9 +119,9 @@ def _as_rows(rows: DataFrame, source: SourceSpec, end: Column, closed: Column) -
 
 
 def _unforgotten(spark: SparkSession, location: str) -> tuple[int, DataFrame]:
-    """Batch up to which ended lifetimes are removed (0: none), and the rows of the table.
+    """Last batch whose ended lifetimes are removed (0: none), and the rows of the table.
 
-    Both are of one moment: a replay may read while a run removes lifetimes.
+    Both are read at one version of the table: a replay may read while a run removes lifetimes.
     """
     while True:
         through = last_of(location, _FORGETTING)
@@ -132,7 +131,7 @@ def _unforgotten(spark: SparkSession, location: str) -> tuple[int, DataFrame]:
 
 
 def _payload(rows: DataFrame, source: SourceSpec) -> list[Column]:
-    """Declared columns; those that were not yet declared when `rows` were written are null."""
+    """Declared columns; a column that was not yet declared when `rows` were written is null."""
     there = {name.lower() for name in rows.columns}
     return [
         quoted(column.name) if column.name.lower() in there else F.lit(None).cast(column.type).alias(column.name)

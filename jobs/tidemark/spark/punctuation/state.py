@@ -1,6 +1,6 @@
 """Marks of a punctuated source's rows, and the punctuations that they make (time rules: punctuated sources).
 
-All is computed alike over rows as they are read and over events, so that a first run, a recovery and a replay agree.
+Rows from landing and event rows go through equal functions, so that a first run, a recovery and a replay agree.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def punctuation_columns(punctuation: Punctuation, sound: Column, event: Column) 
 
 
 def moves_punctuations() -> Column:
-    """True for event rows that may set punctuations: those that are neither quarantined nor duplicates."""
+    """True for event rows that may set punctuations: rows that are neither quarantined nor duplicates."""
     repeated = F.array_contains("_reasons", Reason.DUPLICATE.value)
     return (F.col("_disposition") != Fate.QUARANTINED.value) & ~repeated
 
@@ -94,11 +94,12 @@ def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> 
 def issued_by_events(
     events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening, layout: Layout
 ) -> DataFrame:
-    """Rows (`PARTITION`, `ARRIVAL`, `PUNCTUATED`) of event rows of consecutive batches that began with `opening`.
+    """Rows (`PARTITION`, `ARRIVAL`, `PUNCTUATED`) from event rows of consecutive batches; `opening` is the state
+    before.
 
-    `PUNCTUATED` is the punctuation that this row, or one before it, has set: the greatest so far is the partition's.
-    Rows are computed by cells, each some consecutive rows of a partition. The state before each cell is counted
-    first. Cells are divided among tasks, so that no partition needs a task of its own.
+    `PUNCTUATED` is a punctuation set by this row or an earlier row; the partition's punctuation is the greatest so
+    far. Rows are computed by cells, each some consecutive rows of a partition. The state before each cell is counted
+    first. So the cells of one partition can be divided among tasks.
     """
     rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
     columns = punctuation_columns(punctuation, moves_punctuations(), F.col(EVENT))
@@ -138,7 +139,7 @@ def _cells(rows: DataFrame, opening: Opening, tasks: int) -> DataFrame:
 
 
 def seed_of(counted: Column, period: Column, watermark: Column | None = None) -> Column:
-    """State with which a group of rows begins, for `punctuated`; without a `watermark` where none is needed."""
+    """State before a group of rows, as `punctuated` takes it; without a `watermark` if none is needed."""
     mark = F.lit(None).cast("long") if watermark is None else watermark
     return F.struct(mark.alias("watermark"), counted.alias("counted"), period.alias("period"))
 
@@ -146,8 +147,8 @@ def seed_of(counted: Column, period: Column, watermark: Column | None = None) ->
 def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening: Opening) -> dict[str, Marks]:
     """By partition, the `Marks` that a batch's event rows left.
 
-    A punctuation set before the last row was in force at that row and is recorded with it. It remains to be found if
-    the last row that counts has issued one, for which aggregates in any order suffice.
+    A punctuation that a row issues is the `_watermark` of the rows after it. Only if the last row that counts issues
+    one, it must still be found, and aggregates in any order suffice for that.
     """
     rows = marked_events(events, punctuation, shape)
     columns = punctuation_columns(punctuation, moves_punctuations(), F.col(EVENT))
@@ -190,8 +191,8 @@ def _by_partition(rows: DataFrame) -> DataFrame:
 def _left(row: Row, every: Every | None, state: PartitionState) -> Marks:
     """`Marks` from a partition's aggregates.
 
-    `entering` is the punctuation that the first row of the latest period gives, `last` that of the last row that
-    counts.
+    `entering` is the punctuation that the first row of the latest period gives, `last` the punctuation that the last
+    counted row gives.
     """
     issued = None
     if every is not None and every.count is not None and (state.counted + row["counted"]) % every.count == 0:

@@ -15,10 +15,10 @@ PAST_EVERYTHING = (1 << 63) - 1
 
 
 def stamped(rows: DataFrame, punctuation: Punctuation) -> DataFrame:
-    """Rows with `BEHIND`, true if behind the punctuation, and `STAMP`, the start that this leaves them
+    """Add `BEHIND`, true for rows behind the punctuation, and `STAMP`, the start of a row after judging
     (microseconds).
 
-    `STAMP` is null if no start is left, and for end edges, which get the start of their pair.
+    `STAMP` is null for rows without a start after judging, and for end edges, which get the start of their pair.
     """
     start, mark, watermark = F.col(EVENT), F.col(MARK), F.col(WATERMARK)
     is_end = mark == Mark.END.value
