@@ -1,8 +1,8 @@
-"""Compression of text objects, which Spark recognizes by the ending of the name, and proof that an object is whole.
+"""Compression of text objects, and checks that a compressed object is whole.
 
-Spark's readers of gzip, deflate and zstd fail where the data are cut off or followed by other bytes. Its reader of
-bzip2 looks for the next block instead, and those of LZ4 and Snappy take the end of the file for the end of the data:
-a damaged object would pass as a short one. So bzip2 objects are read once more here, and LZ4 and Snappy are refused.
+Spark knows the codec by the ending of the name. Its readers of gzip, deflate and zstd fail if data are cut off or
+followed by other bytes. Its reader of bzip2 skips to the next block, and its readers of LZ4 and Snappy accept cut-off
+data: a damaged object would pass as a short one. So bzip2 is read once more here, LZ4 and Snappy are refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def codec_of(path: str) -> str | None:
 def refusal(item: LandedObject, *, exact: bool) -> str | None:
     """Reason why a compressed text object is not read; None if it is read or not compressed.
 
-    Batches recorded under earlier rules are not `exact`: of them only empty gzip objects are refused.
+    `exact` is false for batches recorded under earlier rules, which refuse only empty gzip objects.
     """
     codec = codec_of(item.path)
     if codec is None or not exact:
@@ -81,7 +81,7 @@ def lines(item: LandedObject) -> Generator[bytes]:
 
 
 def read_through(item: LandedObject) -> None:
-    """Decompress an object to its end; one that is not compressed is not read. Raises one of `DAMAGED`."""
+    """Decompress an object to its end; does nothing for an uncompressed one. Raises one of `DAMAGED`."""
     if codec_of(item.path) is not None:
         for _ in pieces(item):
             pass
@@ -108,7 +108,7 @@ def _bzip2_damage(item: LandedObject) -> str | None:
 
 
 class _Streams(io.RawIOBase):
-    """Content of compressed streams that follow each other, each of them whole, with nothing between them."""
+    """Content of several compressed streams in one file. Each must be whole, with nothing between them."""
 
     def __init__(self, raw: IO[bytes], begin: Any) -> None:  # noqa: ANN401 # decompressors have no common type
         super().__init__()

@@ -1,4 +1,4 @@
-"""Reads files that record names and types of columns: what Parquet and ORC share."""
+"""Reads files that record names and types of their columns: the part that Parquet and ORC share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scan(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str], sigh
 
 
 def parse(source: SourceSpec, found: DataFrame, sight: Sight, share: float) -> DataFrame:
-    """Rows as `FormatReader.parse` returns them; those with a value that no table can hold are corrupt."""
+    """Rows as `FormatReader.parse` returns them; a row with a value that no table can hold is corrupt."""
     rows = positioned(found, found.metadataColumn(METADATA), share)
     typed = [_value_in(sight, column.name, column.type).alias(column.name) for column in source.columns]
     rows = rows.select(*typed, PATH, BLOCK, ROW)
@@ -49,7 +49,7 @@ def beyond(source: SourceSpec, schema: pa.Schema) -> tuple[str, ...]:
 
 
 def _type_in(sight: Sight, name: str, kind: str) -> str | None:
-    """Type to read a column as; None if the object has nothing to read for it."""
+    """Type to read a column as; None if its type in the file holds only null."""
     lower = name.lower()
     if lower in sight.nanos:
         return "BIGINT"
@@ -57,7 +57,7 @@ def _type_in(sight: Sight, name: str, kind: str) -> str | None:
 
 
 def _value_in(sight: Sight, name: str, kind: str) -> Column:
-    """A column of the schema from what was read: nanoseconds are cut to microseconds, never rounded up."""
+    """A column of the schema from the column that was read: nanoseconds are cut to microseconds, never rounded up."""
     if name.lower() in sight.nulls:
         return F.lit(None).cast(kind)
     value = F.col(column_of(name))

@@ -47,7 +47,7 @@ _WHOLE_LINES = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": FLAG,
 }
-"""CSV options whose signs no byte can give, so that a line is one value whatever is in it."""
+"""CSV options with signs that no byte can give, so that a line is always one value."""
 _TEXTS = "__tidemark_texts"
 
 
@@ -113,9 +113,9 @@ def _list(names: list[str]) -> str:
 
 
 def _scan(reader: DataFrameReader, source: SourceSpec, paths: Sequence[str], _: Sight) -> DataFrame:
-    """Objects, or lines that are rows, bytes as characters; without headers, comments and blank lines.
+    """Whole objects if rows may span lines; else lines without headers, comments and blank ones, bytes as characters.
 
-    Spark finds the header of a file that it splits, too.
+    Spark skips the header also in a file that it splits.
     """
     if source.spans_lines:
         return scanned_whole(reader, paths)

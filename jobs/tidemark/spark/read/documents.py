@@ -22,8 +22,8 @@ _REST = "the rest of the object cannot be read: "
 _FOUND = "__tidemark_found"
 
 Cut = Callable[[SourceSpec, Sequence[Column], str], Column]
-"""Column of the texts of an object's rows, from its content and path. A text that begins with the third value
-replaces a whole object."""
+"""Function of source, content and path, and a prefix: column of the texts of an object's rows. One text with the
+prefix replaces an object that cannot be read."""
 
 
 def too_large(source: SourceSpec, item: LandedObject, lines: str) -> str | None:

@@ -18,7 +18,7 @@ from tidemark.spark.tables.delta import quoted
 def without_objects(
     rows: DataFrame, source: SourceSpec, objects: Sequence[LandedObject], uris: Collection[str]
 ) -> DataFrame:
-    """Rows of `objects` as they are read, with those of excluded objects (stored URIs) quarantined."""
+    """Rows of `objects` as they are read; rows of excluded objects (stored URIs) are quarantined."""
     out = [rank for rank, item in enumerate(objects) if stored_uri(item.uri) in uris]
     if not out:
         return rows
@@ -30,7 +30,7 @@ def without_objects(
 
 
 def without_events(rows: DataFrame, source: SourceSpec, uris: Collection[str]) -> DataFrame:
-    """Event rows, with those of excluded objects (stored URIs) quarantined."""
+    """Event rows; rows of excluded objects (stored URIs) are quarantined."""
     hit = F.col("_file").isin(*uris)
     marked = {
         "_disposition": F.lit(Fate.QUARANTINED.value),

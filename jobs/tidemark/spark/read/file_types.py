@@ -40,7 +40,7 @@ def differences(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> 
 def taken_for_others(columns: Iterable[Column], types: Mapping[str, pa.DataType]) -> list[str]:
     """One sentence for each column of a Parquet file whose values Spark would misread as whole numbers.
 
-    These are wider numbers, and times, days and decimals, of which Spark reads the number that they are stored as.
+    These are wider numbers, and times, days and decimals: Spark would read the number that stores them.
     """
     known = [column for column in columns if column.name.lower() in types]
     wrong = [column for column in known if _is_taken(types[column.name.lower()], parse_type(column.type))]

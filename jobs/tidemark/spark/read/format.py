@@ -32,9 +32,9 @@ _RAW_OPTIONS = {
 class Sight:
     """Findings that decide if and how an object is read.
 
-    `refusal` is the reason why it cannot be read, or None. `nulls` are columns (in lower case) of a type that holds
-    nothing but null, `nanos` columns with times in nanoseconds, `beyond` columns of the file that the schema lacks,
-    which decide nothing.
+    `refusal` is the reason why it cannot be read, or None. `nulls` are columns (in lower case) whose type holds only
+    null, `nanos` columns with times in nanoseconds. `beyond` are columns of the file that the schema lacks; they do
+    not change how it is read.
     """
 
     refusal: str | None = None
@@ -44,7 +44,7 @@ class Sight:
 
 
 def _nothing(source: SourceSpec, item: LandedObject) -> list[str]:  # noqa: ARG001 # an object's types may differ
-    """No differences of types, as of formats that do not record types."""
+    """No differences: the format does not record types."""
     return []
 
 
@@ -52,18 +52,18 @@ def _nothing(source: SourceSpec, item: LandedObject) -> list[str]:  # noqa: ARG0
 class FormatReader:
     """Functions by which objects of one format are read.
 
-    All but `scan` and `parse` run on the driver, without Spark, for one object, and may raise one of
-    `codecs.DAMAGED`: nothing is then known of the object, and reading it shows why.
+    All but `scan` and `parse` run on the driver, without Spark, for one object. They may raise one of
+    `codecs.DAMAGED`: then nothing is known about the object, and reading it shows why.
     """
 
     look: Callable[[SourceSpec, LandedObject], Sight]
     """`Sight` of an object, from a few hundred bytes."""
     scan: Callable[[DataFrameReader, SourceSpec, Sequence[str], Sight], DataFrame]
-    """Rows that Spark's reader gives for objects, by path, that have one `Sight`; nothing of them is parsed."""
+    """Unparsed rows from Spark's reader, for the paths of objects with equal `Sight`."""
     parse: Callable[[SourceSpec, DataFrame, Sight, float], DataFrame]
-    """Columns of the schema, `CORRUPT`, `TEXT` (null if the columns hold all of the row), `BEYOND` if the source
-    counts members outside the schema, `PATH`, `BLOCK` and `ROW`, of scanned rows. The last three come from
-    `positioned`, which also draws the share of rows (the float, at most 1) before any is parsed."""
+    """Parses scanned rows into the columns of the schema, `CORRUPT`, `TEXT` (null if the columns hold all of the
+    row), `BEYOND` if the source counts members outside the schema, `PATH`, `BLOCK` and `ROW`. The last three come
+    from `positioned`. The float, at most 1, is the share of rows, drawn before any row is parsed."""
     verify: Callable[[LandedObject], object]
     """Raises if an object looks damaged. Called when Spark failed to read a batch."""
     is_bare: Callable[[SourceSpec, LandedObject], bool]

@@ -34,7 +34,7 @@ def reader_of(source: SourceSpec) -> FormatReader:
 
 
 def look_at(source: SourceSpec, objects: Iterable[LandedObject]) -> dict[str, Sight]:
-    """`Sight` of each object by URI; a plain one if it cannot be looked at: reading it will raise the error."""
+    """`Sight` of each object by URI; an empty one if looking at it fails: reading it will raise the error."""
     items = list(objects)
     sights = at_once(lambda item: _look(source, item), items, remote=is_remote(source.landing))
     return {item.uri: sight for item, sight in zip(items, sights, strict=True)}
@@ -54,10 +54,10 @@ def read(
     sights: Mapping[str, Sight],
     share: float = 1.0,
 ) -> DataFrame:
-    """Rows of objects: payload columns, true if corrupt, text, file, and position in the file.
+    """Rows of objects as `FormatReader.parse` returns them.
 
-    The text is null if the payload holds all of the row. `sights` has the `Sight` of each object by URI; objects of
-    one kind are read together. A `share` below 1 reads a sample of the rows.
+    `sights` has the `Sight` of each object by URI; objects with equal `Sight` are read together. A `share` below 1
+    reads a sample of the rows.
     """
     kinds: dict[Sight, list[str]] = {}
     for item in objects:
@@ -96,9 +96,9 @@ def _reader(spark: SparkSession) -> DataFrameReader:
 def _prepare() -> None:
     """Set up the JVM for readers.
 
-    ORC has times without a zone, which its reader takes to be in the JVM's: that is set to UTC. Hadoop looks for
-    checksums beside local files, and cannot where a name has a colon: that is turned off. Raises RuntimeError without
-    an open Spark session.
+    ORC's reader takes times without a zone to be in the JVM's zone: that is set to UTC. Hadoop looks for checksums
+    beside local files, which fails if a name has a colon: that is turned off. Raises RuntimeError without an open
+    Spark session.
     """
     use_utc()
     verify_checksums(False)

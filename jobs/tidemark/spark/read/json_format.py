@@ -36,7 +36,7 @@ _BLANK = b" \t\n\v\f\r"
 """Bytes that make a line blank: a line of these alone is skipped."""
 _TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _AS_DOUBLE = r"Infinity|^-?0\.0$"
-"""Text that Spark makes of a JSON number beyond a double, where the schema has text."""
+"""Text that Spark makes of a JSON number beyond a double, if the column is text."""
 _SCANNED = "__tidemark_scanned"
 
 
@@ -87,7 +87,7 @@ def _rows(source: SourceSpec, lines: DataFrame) -> DataFrame:
 
 
 def _several_documents(options: dict[str, str]) -> Column:
-    """True unless a line is one document: of several, the parser would silently take the first alone.
+    """True unless a line is one document: the parser would silently ignore all but the first.
 
     The line is put in an array with a second element: only one whole document leaves an array of two.
     """

@@ -59,14 +59,14 @@ def read_rows(
 ) -> DataFrame:
     """Rows of `objects`, which are in log order, with their payload columns and the columns that judging needs.
 
-    These are: rank of the object, split and position (row order), partition (`_unknown` where it cannot be read), own
-    arrival and event time in microseconds UTC (null where they cannot be read), substream, reason of quarantine or
-    null, raw text of a quarantined row or null.
+    These are `OBJECT`, `BLOCK` and `ROW` (row order), `PARTITION` (`_unknown` if it cannot be read), `OWN` and
+    `EVENT` (arrival and event time, microseconds UTC, null if they cannot be read), `SUBSTREAM`, `BAD` (reasons of
+    quarantine or null) and `RAW` (text of a quarantined row or null).
 
     `damaged` maps a URI to the reason why its object cannot be read: the object becomes one quarantined row with that
     reason. So does an object whose `Sight` refuses it. A `share` below 1 reads a sample, drawn before rows are
-    parsed. `sights` are the results of `look_at`, which is called if they are None. Metadata of objects are looked up
-    in the given `Objects`, if any, which a caller may later set to the objects of another batch.
+    parsed. `sights` is the result of `look_at`, which is called if it is None. Metadata of objects come from `known`,
+    if given; a caller may later set it to the objects of another batch.
     """
     unread = [item for item in objects if item.uri not in (damaged or {})]
     sights = look_at(source, unread) if sights is None else sights
@@ -104,8 +104,8 @@ def rows_of_events(
 ) -> DataFrame:
     """Input rows that a batch's events were made from, in the form of `read_rows`.
 
-    Quarantined rows stay quarantined, but for those that did not meet a requirement: these are looked at again. Times
-    are computed again from the payload.
+    Quarantined rows stay quarantined, except for requirements, which are evaluated again. Times are computed again
+    from the payload.
     """
     rows = _with_marks(source, _of_events(spark, events, objects))
     payload = [quoted(column.name) for column in source.columns]
@@ -131,7 +131,7 @@ def rows_of_events(
 def with_own_arrival(
     spark: SparkSession, source: SourceSpec, events: DataFrame, objects: Sequence[LandedObject]
 ) -> DataFrame:
-    """Event rows with their own arrival, before it was raised to that of earlier rows."""
+    """Event rows with `OWN`, their arrival before it was raised to the arrival of earlier rows."""
     rows = _of_events(spark, events, objects)
     return rows.withColumn(OWN, _own_arrival(source, rows))
 
@@ -196,7 +196,7 @@ def _with_marks(source: SourceSpec, rows: DataFrame) -> DataFrame:
 
 
 def _endless(source: SourceSpec) -> Column:
-    """Condition that a row must have an end and has none after its start."""
+    """Condition that a row must have an end, but has none after its start."""
     if source.lifetimes.end_time is None:
         return F.lit(False)
     wrong = F.col(END).isNull() | (F.col(END) <= F.col(EVENT))
@@ -218,7 +218,7 @@ def _partition(source: SourceSpec, parsed: DataFrame) -> Column:
 
 
 def _own_arrival(source: SourceSpec, parsed: DataFrame) -> Column:
-    """The arrival column, at most the landing time; null when it is more than `clock_skew` after it."""
+    """The arrival column, at most the landing time; null if it is more than `clock_skew` after the landing time."""
     modified = F.col(MODIFIED)
     if source.arrival_time is None:
         return modified

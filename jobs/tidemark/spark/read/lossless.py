@@ -26,7 +26,7 @@ _QUOTED = re.compile(r"'[^']*'")
 def checked(types: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
     """Columns, with their types, in which the parser may silently change a value.
 
-    DATE columns are left out if their format has hours: these are meant to be lost.
+    DATE columns whose format has hours are left out: their hours are meant to be lost.
     """
     given = {name.lower(): value for name, value in options.items()}
     timed = _HOURS.search(_QUOTED.sub("", given.get("dateformat", ""))) is not None
@@ -40,7 +40,7 @@ def checked(types: Mapping[str, str], options: Mapping[str, str]) -> dict[str, s
 def suspects(kinds: Mapping[str, str], options: Mapping[str, str]) -> str:
     """Pattern of lines in which a value of one of these columns may change.
 
-    It is empty, and so fits every line, if there are decimals in another locale than en-US.
+    With decimals in a locale other than en-US it is empty, and so fits every line.
     """
     found = {_SUSPECTS[kind] for kind in kinds.values() if kind in _SUSPECTS}
     scales = [int(kind[:-1].rpartition(",")[2]) for kind in kinds.values() if kind.startswith("DECIMAL")]

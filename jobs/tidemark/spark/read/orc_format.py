@@ -1,4 +1,4 @@
-"""Reads ORC files, those with the column names of old Hive included."""
+"""Reads ORC files, also files of old Hive, whose columns are named `_col0`, `_col1` and so on."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _OVERFLOWING = "^-?[0-9]{14,}$"
 """A JSON number of seconds that may not fit a timestamp, and so may wrap to a plausible one."""
 
 FAR = "[eE][+-]?0*[1-9][0-9]{3,}"
-"""An exponent beyond what a DECIMAL can hold: written out as one, such a number keeps Java busy for hours."""
+"""An exponent beyond any DECIMAL: converting such a number to a DECIMAL keeps Java busy for hours."""
 _DECIMALS = re.compile(r"\bDECIMAL\b(\([^()]*\))?(?=\s*(?:[,>]|$))")
 PLAIN = "__tidemark_plain"
 """Field of a parsed row, true if a parser that looks for losses found nothing doubtful in it."""
@@ -77,7 +77,7 @@ class Doubts:
 
 
 def line_options(source: SourceSpec) -> dict[str, str]:
-    """Reader options for parsing single rows: all but those about whole files."""
+    """Reader options for parsing single rows: all but the options about whole files."""
     whole = {name.lower() for name in source.file_format.file_options}
     spelled = {"delimiter": "sep"} | {name.lower(): name for name in ("sep", "quote", "escape", "comment")}
     given = {spelled.get(key.lower(), key): value for key, value in source.options.items()}
@@ -85,8 +85,8 @@ def line_options(source: SourceSpec) -> dict[str, str]:
 
 
 def has_no_line(item: LandedObject, blank: bytes, *, comment: bytes = b"", headers: int = 0) -> bool:
-    """True if an object has only blank lines (of bytes in `blank`), comments and as many headers; reads it to its
-    first row. Raises one of `codecs.DAMAGED`."""
+    """True if an object has only blank lines (of bytes in `blank`), comments and at most `headers` header lines.
+    Reads it up to its first row. Raises one of `codecs.DAMAGED`."""
     with closing(codecs.lines(item)) as lines:
         for line in lines:
             if not line.removeprefix(_MARK).strip(blank) or (comment and line.startswith(comment)):
@@ -100,7 +100,7 @@ def has_no_line(item: LandedObject, blank: bytes, *, comment: bytes = b"", heade
 def parsed(
     source: SourceSpec, lines: DataFrame, parser: Parser, options: dict[str, str], doubts: Doubts
 ) -> DataFrame:
-    """Rows as `FormatReader.parse` returns them, of lines as `VALUE` with their position."""
+    """Parse `lines`, with their text as `VALUE`, into rows as `FormatReader.parse` returns them."""
     options = options | PERMISSIVE
     types = types_in_files(source)
     parse = parser.again
@@ -134,7 +134,7 @@ def _unfit(
     types: Mapping[str, str],
     times: Mapping[str, list[list[str]]],
 ) -> Column:
-    """True if a line does not fit the schema even with text for the required times, which are missing then."""
+    """True if a line does not fit the schema, even if its required times may be any text and are then missing."""
     unfit = F.col(EXACT).isNull() | F.col(EXACT).getField(FLAG).isNotNull()
     if not times:
         return unfit
@@ -179,7 +179,7 @@ def _not_values(rows: DataFrame, formatted: bool) -> dict[str, Column]:
 
 
 def _far(parse: Parse, types: Mapping[str, str], options: dict[str, str], doubts: Doubts) -> Column | None:
-    """True if a line has a number far from any DECIMAL where one is due; None if the schema has no DECIMAL."""
+    """True if a line has a number beyond any DECIMAL in a DECIMAL column; None if the schema has no DECIMAL."""
     texts = {name: _DECIMALS.sub("STRING", kind) for name, kind in types.items()}
     read = parse(F.col(VALUE), ddl(texts), options)
     found = any_leaf(StructType.fromDDL(ddl(types)), read, {"decimal": doubts.far})

@@ -68,8 +68,8 @@ def gone(objects: Sequence[LandedObject]) -> frozenset[str]:
 def find_unreadable(spark: SparkSession, source: SourceSpec, objects: Sequence[LandedObject]) -> dict[str, str]:
     """Reasons by URI for all objects that cannot be read; halving finds a few among many.
 
-    Errors that are no fault of an object (no permission, no memory, no space) are raised: they pass, and the object
-    must then be taken. An object that has just vanished or changed is not at fault either.
+    Errors that are no fault of an object (no permission, no memory, no space) are raised: they are temporary, and the
+    object must be taken later. An object that has just vanished or changed is not reported either.
     """
     sights = look_at(source, objects)
     left = [item for item in objects if sights[item.uri].refusal is None]
