@@ -62,7 +62,7 @@ def content_of(rows: DataFrame | None) -> Content:
 
 
 def without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | None:
-    """Rows whose content is not among `others`, each as often as it is missing there."""
+    """Rows without `_batch_id`, less the rows of `others` with equal content (a difference of multisets)."""
     if rows is None:
         return None
     own = rows.drop("_batch_id")
@@ -70,8 +70,8 @@ def without(rows: DataFrame | None, others: DataFrame | None) -> DataFrame | Non
 
 
 def missing(rows: DataFrame, others: DataFrame) -> DataFrame:
-    """Rows that are not among `others`, which have the same columns, each as often as it is missing there. Rows are
-    equal if their hashes are; a column of two types is compared in the type that holds both."""
+    """Rows less the rows of `others`, which has the columns of `rows` (a difference of multisets). Rows are compared
+    by hash; a column with two types is compared in the type that holds both."""
     kinds = rows.union(others).schema
     return _counted(rows, kinds).join(_counted(others, kinds), [SAME, RANK], "left_anti").drop(SAME, RANK)
 

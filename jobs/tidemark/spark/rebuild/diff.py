@@ -29,8 +29,8 @@ _ABOUT = ("_partition", "_file", "_offset", "_batch_id", "_event_time", "_arriva
 
 @dataclass(frozen=True)
 class Contrast:
-    """Compares what batches from `first` on have brought to `base` and to `target`. Differences are kept beside the
-    tables of the target. `begin` is the first time of the range, microseconds."""
+    """Compares the rows of batches from `first` on in `base` and `target`. Differences are written beside the tables
+    of the target. `begin` is the first time of the range, microseconds."""
 
     spark: SparkSession
     base: Location
@@ -110,8 +110,8 @@ class Contrast:
         }
 
     def _keep(self, name: str, found: DataFrame, crossing: Column) -> None:
-        """Record the rows that differ, with both fates. Their other columns are the target's; of a row that only the
-        base has, the base's."""
+        """Record the rows that differ, with both fates. Their other columns come from the target, or from the base if
+        only the base has the row."""
         old, new = F.col(_OLD), F.col(_NEW)
         about = [F.coalesce(new[each], old[each]).alias(each) for each in _ABOUT if each not in FATE]
         sides = [

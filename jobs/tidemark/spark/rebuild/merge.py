@@ -50,8 +50,8 @@ _ABOUT = (PARTITION_COLUMN, "_batch_id", "_event_time", "_arrival_time")
 @dataclass(frozen=True)
 class ChangedRows:
     """Rows of a source that take a new fate, persisted until released: `_partition`, `_offset`, day, batch and both
-    fates. `days` and `batches` are those with such rows; the last field is the number of rows that changed in more
-    than their watermark."""
+    fates. `days` and `batches` have such rows. `reported` is the number of rows that differ in columns of
+    `REPORTED`."""
 
     rows: DataFrame
     days: tuple[str, ...]
@@ -61,8 +61,8 @@ class ChangedRows:
 
 @dataclass(frozen=True)
 class ChangedTable:
-    """Changes of a table of outputs: the numbers of rows that are gone and of rows that are new, and the first and
-    last batch that have such rows."""
+    """Changes of a table of outputs: the numbers of rows that are `gone` and `new`, and the `first` and `last` batch
+    with outputs that were compared."""
 
     gone: int
     new: int
@@ -72,8 +72,8 @@ class ChangedTable:
 
 @dataclass(frozen=True)
 class TableMerge:
-    """Compares the tables of `base` with those of a `slice` and merges what differs into `target`, a clone of the
-    base. Outputs that the slice released after its `last` recorded batch count as released by that batch."""
+    """Compares the tables of `base` with the tables of `slice` and merges the differences into `target`, a clone of
+    the base. Outputs that the slice has after batch `last` count as outputs of that batch."""
 
     spark: SparkSession
     base: Location
@@ -84,9 +84,9 @@ class TableMerge:
     kept: list[DataFrame] = field(default_factory=list)
 
     def rows(self, source: SourceSpec, old: DataFrame | None, *, anew: bool) -> ChangedRows | None:
-        """Rows of `old`, the base's rows of the slice, that take a new fate; None if there are none. `anew`: the
-        source is judged by other rules now, so that a changed watermark counts, too. Rows without a time that are
-        excluded now count wherever they lie: no output is made of them."""
+        """Rows of `old` (the base's rows of the slice) that take a new fate; None if there are none. `anew`: the
+        source has new rules, so that a changed watermark counts, too. Rows without an old time that are now excluded
+        count outside the range, too: no output is made of them."""
         new = self._table(self.slice, f"events/{source.name}")
         if new is None or old is None:
             return None
@@ -150,9 +150,9 @@ class TableMerge:
         }
 
     def outputs(self, table: str, changed: DataFrame | None, passed: int | None) -> ChangedTable | None:
-        """Replace the outputs of the range by those of the slice; None if nothing differs. `changed` names rows with
-        a new fate, of the only source of a stream. Their outputs are replaced outside of the range, too, if they end
-        by `passed`, which later runs take as passed (None: wherever they end)."""
+        """Replace the outputs of the range by the slice's; None if nothing differs. `changed` has the rows with a new
+        fate if the stream has one source (`of_one`). Their outputs are also replaced outside the range if they end at
+        or before `passed`, the time that later runs take as passed (None: wherever they end)."""
         old, new = self._table(self.base, table), self._table(self.slice, table)
         if new is not None:
             new = new.withColumn("_batch_id", F.least("_batch_id", F.lit(self.last)))
@@ -185,7 +185,7 @@ class TableMerge:
         return {row[0]: (row[1], row[2]) for row in mine.groupBy("_file").agg(F.count("*"), out).collect()}
 
     def put_substreams(self, first: int) -> None:
-        """Replace the substreams' watermarks of batches from `first` on by those of the slice."""
+        """Replace the substreams' watermarks of batches from `first` on by the slice's."""
         old, new = self._table(self.base, "substreams"), self._table(self.slice, "substreams")
         if new is None:
             return
@@ -193,7 +193,7 @@ class TableMerge:
         whole.write.format("delta").mode("overwrite").save(str(self.target / "substreams"))
 
     def put_seen(self, sources: Mapping[str, SourceSpec], states: States, before: int) -> None:
-        """Replace the keys that are remembered by those that the version's events before a batch leave."""
+        """Replace the remembered keys by keys computed from the version's events of batches before `before`."""
         write_all_seen(self.spark, self.target, sources, states, before)
 
     def digests(self, table: str, first: int, last: int) -> dict[int, TableDigest]:
@@ -211,8 +211,8 @@ class TableMerge:
             rows.unpersist()
 
     def of_one(self, spec: PipelineSpec, stream: str) -> str | None:
-        """The source whose rows a stream passes on one to one, so that each is known by partition and offset; None if
-        there is none."""
+        """The source whose rows a stream passes on one to one, so that partition and offset identify an output; None
+        if there is none."""
         step = spec.streams[stream]
         paths = paths_into(spec, step)
         while len(paths) == 1 and paths[0].preceding and paths[0].lasts is None:
@@ -239,7 +239,7 @@ class TableMerge:
         return left.select(*map(quoted, rows.columns))
 
     def _ends(self, table: str) -> Column:
-        """True if an output ends in the range. One without an end does if the range has none."""
+        """True if an output ends in the range. An output without an end does so if the range has no end."""
         windowed = "_window_end" in self._columns(table)
         end = F.col("_window_end" if windowed else "_end_time")
         after = end > timestamp_of(self.asked.begin)

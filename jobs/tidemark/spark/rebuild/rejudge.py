@@ -33,9 +33,9 @@ from tidemark.storage import Location
 
 @dataclass(frozen=True)
 class SliceEngine:
-    """Judges rows of the version at `base` again, with an `engine` that writes into the tables of another. `states`
-    gives the base's recorded states before a batch; `reads` the arrivals to read of each source (all of one that is
-    not named)."""
+    """Judges rows of the version at `base` again; `engine` writes into the tables of another version. `states`
+    returns the base's recorded states before a batch. `reads` has the arrivals to read by source; all rows of other
+    sources are read."""
 
     engine: Engine
     base: Location

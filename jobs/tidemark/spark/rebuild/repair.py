@@ -58,7 +58,7 @@ def know(spark: SparkSession, location: str, writer: str, batch_id: int) -> None
 @dataclass(frozen=True)
 class RepairedOutputs(Outputs):
     """Repairs the `broken` tables of a run by computing its rows again. `recorded` has the run's digests: only rows
-    with that digest are put back, with columns in the order of `like`. Other digests go to `unlike`."""
+    with an equal digest are put back, with columns in the order of `like`. Other digests go to `unlike`."""
 
     broken: Collection[str] = ()
     recorded: Mapping[str, TableDigest] = field(default_factory=dict)

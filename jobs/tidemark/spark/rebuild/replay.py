@@ -95,7 +95,7 @@ class Recomputed:
         return replace(found, digests=tuple(digests), skipped=found.skipped or self.skipped)
 
     def differences(self) -> Iterator[str]:
-        """Up to 20 rows of the events table that differ, in words."""
+        """Sentences about up to `MOST_DIFFERENCES` rows of the events table that differ."""
         keys = ["_partition", "_offset"]
         now = self.rows.select(*keys, *_SHOWN, row_hash(self.rows).alias("hash")).alias("now")
         then = self._events().select(*keys, *_SHOWN, row_hash(self._events()).alias("hash")).alias("then")

@@ -1,4 +1,4 @@
-"""Removes the rows of all batches from a given one on from the Spark tables of a version that nobody reads yet."""
+"""Removes the rows of batches from a given one on from the Spark tables of a version that nobody reads yet."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def truncate(
     states: States,
     first: int,
 ) -> None:
-    """Delete the rows of batches from `first` on in `tables`, and set the substreams back to what the batches before
-    left, and the keys that were seen. `states` are the states after those batches."""
+    """Delete the rows of batches from `first` on in `tables`, and write substreams and seen keys as the batches
+    before `first` left them. `states` are the states after these batches."""
     for table in tables:
         if table.partition("/")[0] in KINDS:
             DeltaTable.forPath(spark, str(root / table)).delete(F.col("_batch_id") >= first)
