@@ -1,8 +1,8 @@
-"""Archive of the classes that a job's JVM loads, which spares a first command a quarter of its time.
+"""Archive of the classes that a job's JVM loads; it saves a quarter of the time of a first command.
 
 This is Java's application class data sharing: classes are mapped from one file instead of being read from jars and
-verified. Java checks that its version and the jars are those of the archive. If not, or if the file is damaged, it
-loads classes from the jars. A Java that writes no archive leaves an empty file, which is not used.
+verified. Java uses the archive only if it was made by this version of Java and with these jars. Else, or if the file
+is damaged, it loads classes from the jars. A Java that writes no archive leaves an empty file, which is not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def java_options() -> str:
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """Context manager: make the archive anew, from the classes of a JVM that is started within and ended at exit.
+    """Context manager: make the archive anew, from the classes of the JVM that starts inside it and ends at exit.
 
     The process must not have started a JVM before.
     """

@@ -1,7 +1,7 @@
 """Compiles the project's Java module, `jvm/`, into one jar when the project is installed.
 
-The compiler is the one of Eclipse, a jar that `jvm/tools.lock` pins: a Java runtime is enough. A wheel brings the jar
-and has no sources.
+The compiler is Eclipse's, a jar that `jvm/tools.lock` pins: a Java runtime is enough. A wheel has the compiled jar
+and no sources.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FINGERPRINT = "tidemark/fingerprint"
 """The jar's file that holds the SHA-256 sum of the sources it was compiled from."""
 _JAVA = "17"
 OPTIONAL = frozenset(name for way in Way for name in way.value if name.startswith("tidemark."))
-"""Classes with public ways beside them: those that do not compile against this Spark and Delta are left out."""
+"""Classes with a public alternative. They are left out if they do not compile against this Spark and Delta."""
 _ERROR = re.compile(r"ERROR in (.+)\.java \(at line")
 
 
@@ -43,7 +43,7 @@ def is_current(jar: Path) -> bool:
 
 
 def fingerprint() -> str:
-    """The SHA-256 sum of the sources; of a wheel, the one that its jar records."""
+    """The SHA-256 sum of the sources; in a wheel, the sum that its jar records."""
     if not SOURCES.is_dir():
         return read_fingerprint(PREBUILT)
     summed = hashlib.sha256()
@@ -59,7 +59,7 @@ def read_fingerprint(jar: Path) -> str:
 
 
 def compile_into(folder: Path, tools: Path) -> Path:
-    """Put the module's jar into the folder, which holds Delta's jars. A current one is left alone. `tools` is the
+    """Put the module's jar into `folder`, which holds Delta's jars, unless a current jar is there. `tools` is the
     folder of the compiler's jar. Classes of `OPTIONAL` that do not compile are left out. Raises TidemarkError with
     the compiler's message."""
     jar = folder / JAR
@@ -89,7 +89,7 @@ def spark_jars(folder: Path) -> list[Path]:
 
 def compile_java(sources: Sequence[Path], classes: Path, classpath: Sequence[Path], tools: Path) -> None:
     """Compile sources into a folder, without classes of `OPTIONAL` that have errors. Raises TidemarkError with the
-    compiler's message if another one has."""
+    compiler's message if any other class has errors."""
     (compiler,) = tools.glob("*ecj*.jar")
     path = os.pathsep.join(map(str, classpath))
     command = [
@@ -125,7 +125,7 @@ def left_out(jar: Path) -> list[str]:
 
 
 def java_command(environ: Mapping[str, str] = os.environ) -> str:
-    """The command that starts Java, as Spark finds it: that of JAVA_HOME, else the one on PATH."""
+    """The command that starts Java, as Spark finds it: from JAVA_HOME, else from PATH."""
     home = environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else "java"
 

@@ -15,7 +15,7 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 
 @contextmanager
 def settings(spark: SparkSession, changed: Mapping[str, str]) -> Iterator[SparkSession]:
-    """The session with other settings, as long as the block lasts."""
+    """Context manager: the session with `changed` settings until exit."""
     before = {key: spark.conf.get(key, None) for key in changed}
     for key, value in changed.items():
         spark.conf.set(key, value)

@@ -1,4 +1,4 @@
-"""The heap of the JVM that runs: a process that keeps a session looks at it between commands."""
+"""Checks the heap of the running JVM, for a process that keeps a session between commands."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def session_of_caller() -> SparkSession | None:
 def own_session(beside: SparkSession, keep: Collection[str]) -> SparkSession:
     """Return tidemark's session, one in each application, and make it the active one.
 
-    Of the settings on which results or tables may depend it has Spark's defaults, whatever spark-defaults.conf or the
-    caller gave the application, except those to `keep`. Raises TidemarkError if the application lacks Delta or our
+    Settings that results or tables may depend on have Spark's defaults, whatever spark-defaults.conf or the caller
+    gave the application, except those to `keep`. Raises TidemarkError if the application lacks Delta or our
     functions.
     """
     context = beside.sparkContext
@@ -115,8 +115,8 @@ def _categories() -> tuple[Any, Any]:
 
 
 def session_before() -> SparkSession | None:
-    """The session that is active before a verb: what `put_back` takes when it ends. A JVM that has ended is
-    forgotten: the verb starts another one if it needs one."""
+    """The session that is active before a verb, for `put_back` after the verb; None without one. A JVM that has ended
+    is forgotten, so that the verb can start another."""
     forget_ended_jvm()
     return None if active_context() is None else SparkSession.getActiveSession()
 

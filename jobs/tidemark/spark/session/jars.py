@@ -45,7 +45,7 @@ _STORE_JARS: dict[Service, tuple[str, str]] = {
 _INSTALL_JAVA = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to it"
 _START_JAVA = "make `java -version` work: limits of memory (ulimit -v, a container's) and JAVA_TOOL_OPTIONS count"
 _LONGEST = 300
-"""Characters of what Java says that an error repeats."""
+"""Most characters of Java's answer that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def require_java(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def jars_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder where `tidemark setup` puts Delta's jars and ours; those for object storage lie beside
+    """The folder where `tidemark setup` puts Delta's jars and ours. The jars for object storage are in folders beside
     it."""
     return Path(environ.get("TIDEMARK_JARS") or Path(sys.prefix) / "share" / "tidemark" / "jars")
 
@@ -116,8 +116,8 @@ def require_stores(services: Iterable[Service]) -> None:
 
 
 def missing_jars(service: Service, what: str) -> TidemarkError:
-    """An error that says what is missing for a service, whose name takes the place of {}, and which command installs
-    its jars."""
+    """Error that `what` is missing for a service, whose name replaces {} in it, with the command that installs the
+    service's jars."""
     size, own = _STORE_JARS[service]
     return TidemarkError(
         what.format(NAMES[service]),
@@ -133,8 +133,8 @@ def read_lock(lock: Path) -> list[Jar]:
 
 
 def set_up(services: Iterable[Service] = ()) -> Path:
-    """Put Delta's jars and ours where jobs look for them, also those for the services, and return the folder of the
-    first. Raises TidemarkError if a jar can't be downloaded, is not the one of the lock file, or can't be written."""
+    """Put Delta's jars, ours and the services' where jobs look for them. Returns the folder of the first two. Raises
+    TidemarkError if a jar can't be downloaded or written, or is not the one of the lock file."""
     folder = jars_folder()
     try:
         install_all(_lock("jars.lock"), folder)
@@ -222,7 +222,7 @@ def _move(jar: Jar, found: Path, folder: Path) -> None:
 
 
 def _resolve(jars: list[Jar]) -> list[Path]:
-    """Resolve the jars without their dependencies (Spark ships those), from where the user's Ivy settings point."""
+    """Resolve the jars without dependencies (Spark ships those), from the repositories of the user's Ivy settings."""
     from tidemark.spark.compat.sessions import resolve_jar  # imports pyspark, which may not be there yet
 
     with quiet_jvm() as (gateway, log):

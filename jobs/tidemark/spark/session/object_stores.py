@@ -1,8 +1,8 @@
 """Configures Spark's file systems for object storage to use the endpoint and the credentials that the service's own
 client uses.
 
-Where Hadoop's file system looks for credentials where the client does, none are set here. Azure's does not: they are
-settings of this session, in memory only, and Spark's own descriptions of queries leave them out.
+No credentials are set if Hadoop's file system finds them as the client does. Azure's does not: its credentials are
+settings of this session, in memory only, and Spark leaves them out when it describes queries.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _AZURE = {
     "fs.azure.metrics.collection.enabled": "false",  # else a request as the JVM ends, which waits for the service
 }
 _OWN_CREDENTIALS = [f"fs.azure.{name}" for name in ("account.auth.type", "account.key", "sas.fixed.token")]
-"""Settings of which one shows that the user has set credentials for Azure: then ours are left out."""
+"""If the user has set one of these settings, tidemark sets no credentials for Azure."""
 _LEFT_OUT = "spark.sql.redaction.options.regex"
 _UNSHOWN = "(?i)account[.]key|fixed[.]token|client[.]secret"
-"""Settings whose values Spark leaves out where it describes queries, besides those that it leaves out anyhow."""
+"""Settings whose values Spark must not show when it describes queries, besides those that it hides anyhow."""
 _PLAIN_HTTP = {
     "fs.azure.always.use.https": "false",
     "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",  # the other one cannot do without TLS
@@ -71,8 +71,8 @@ _LANDED = {
 
 
 def spark_reads(item: LandedObject) -> str:
-    """Path at which Spark reads an object. In object storage it carries what the listing said, so that Spark reads no
-    other content; on S3 it asks for nothing else."""
+    """Path at which Spark reads an object. In object storage it has the size and tag from the listing, so that Spark
+    reads no other content; on S3 Spark then does not ask for them."""
     if not is_remote(item.path):
         return item.path
     location = RemoteLocation(item.path)

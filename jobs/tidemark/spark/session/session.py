@@ -71,7 +71,7 @@ _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _LOOPBACK = re.compile(r"^local-cluster\[|://(127\.|localhost)")
 _LOOPBACK_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _FOLDERS = ("fs.defaultFS", "file:///")
-"""A path without a scheme is a folder for Spark, too, whatever file system a cluster's configuration has for them."""
+"""Makes a path without a scheme a folder for Spark, too, whatever file system a cluster has as its default."""
 _ALONE = {"SPARK_LOCAL_IP": "127.0.0.1"}
 _NOT_STARTED = (
     "mend that and repeat the command. SPARK_HOME, SPARK_CONF_DIR, SPARK_LOCAL_DIRS and PYSPARK_SUBMIT_ARGS of the"
@@ -106,9 +106,8 @@ def open_session(master: str | None = None, *, buckets: Collection[RemoteLocatio
 
 
 def with_settings(beside: SparkSession, buckets: Collection[RemoteLocation] = ()) -> SparkSession:
-    """Return tidemark's own session beside another one, with the settings that results and readers rely on.
-
-    Settings that only cost time are left as they are where the Spark application was started with others."""
+    """Return tidemark's own session beside another one, with the settings that results and readers rely on. Settings
+    that only change cost are kept if the Spark application was started with other values."""
     session = own_session(beside, {*_COST_SETTINGS, *_CHECKSUMS})
     object_stores.configure(session, buckets)
     session.conf.set(*_FOLDERS)
@@ -145,7 +144,7 @@ def _start(master: str | None) -> SparkSession:
 
 
 def _configured(conf: SparkConf, master: str | None) -> SparkConf:
-    """Add what a JVM needs that is about to be started. Raises TidemarkError if none can be."""
+    """Add the settings that starting a JVM needs. Raises TidemarkError if no JVM can be started."""
     require_java()
     require_spark(pyspark.__version__, "pyspark")
     _require_home()
@@ -170,7 +169,7 @@ def _built(conf: SparkConf) -> SparkSession:
 
 
 def _require_home() -> None:
-    """Ensure that $SPARK_HOME, if it is set, has the Spark of this PySpark, which starts it. Raises TidemarkError."""
+    """Ensure that $SPARK_HOME, if set, has Spark of PySpark's version, which starts it. Raises TidemarkError."""
     home, version = os.environ.get("SPARK_HOME"), pyspark.__version__.partition("+")[0]
     if home and not any(Path(home, "jars").glob(f"spark-core_*-{version}*.jar")):
         raise TidemarkError(
@@ -221,7 +220,7 @@ def _region(memory: int) -> int:
 
 @contextmanager
 def _starting() -> Iterator[IO[str] | None]:
-    """A file for the output of a JVM that is started meanwhile: tidemark itself says what people must know. Raises
+    """Context manager: file for the output of a JVM that starts inside it; None with TIDEMARK_DEBUG. Raises
     TidemarkError if Spark does not start."""
     log = None
     if not os.environ.get("TIDEMARK_DEBUG"):
@@ -259,7 +258,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def _reason(log: str) -> str:
-    """The line of a log that says why Spark did not start: the last one about an error, else the last one; lines of a
-    stack are indented."""
+    """The line of a log that says why Spark did not start: the last line about an error, else the last line. Indented
+    lines, of a stack, are left out."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line[0].isspace()]
     return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines else "")

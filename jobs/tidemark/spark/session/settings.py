@@ -1,4 +1,4 @@
-"""Versions and settings, besides rows and configuration, on which results may depend; recorded with every batch.
+"""Versions and settings that results may depend on, besides rows and configuration; recorded with every batch.
 
 Nothing here imports Spark, so that a run without rows can record it without a JVM.
 """
@@ -41,8 +41,8 @@ RESULT_SETTINGS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
-"""Settings on which results or the readability of tables depend; recorded with every batch. Java's older dates, which
-Spark's filters and functions would take, lack 1582-10-05 to 1582-10-14."""
+"""Settings that results or the readability of tables depend on; recorded with every batch. Without `java8API`,
+filters and functions would use Java's older dates, which lack 1582-10-05 to 1582-10-14."""
 
 PAGES = {"delta.parquet.format.version": "2.12.0"}
 """Table property: the version of Parquet that tables are made with (docs/decisions/parquet-pages.md); recorded, too.

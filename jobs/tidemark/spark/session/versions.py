@@ -14,8 +14,8 @@ SPARK_VERSIONS = ("4.0", "4.1", "4.2")
 
 
 def require_spark(version: str, where: str) -> None:
-    """Ensure that tidemark runs on this version of Spark, found at `where`. Raises TidemarkError that names those
-    which work."""
+    """Ensure that tidemark runs on this version of Spark, found at `where`. Raises TidemarkError that names the
+    versions which work."""
     if ".".join(version.split(".")[:2]) not in SPARK_VERSIONS:
         known = f"{', '.join(SPARK_VERSIONS[:-1])} and {SPARK_VERSIONS[-1]}"
         raise TidemarkError(
@@ -27,8 +27,8 @@ def require_spark(version: str, where: str) -> None:
 
 def require_engine() -> None:
     """Ensure, before a run is planned, that Spark can judge it: its version works and, unless a JVM runs already, the
-    jars are installed. Raises TidemarkError, and ModuleNotFoundError without PySpark, which is imported only where
-    its version is not known otherwise."""
+    jars are installed. Raises TidemarkError, or ModuleNotFoundError without PySpark. PySpark is imported only if no
+    installed package says its version."""
     require_spark(_installed(), "pyspark")
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
@@ -41,7 +41,7 @@ def require_engine() -> None:
 
 
 def _installed() -> str:
-    """The version of PySpark; that of Spark's own folder under spark-submit is no installed package."""
+    """The version of PySpark. Under spark-submit, PySpark may be in Spark's folder and no installed package."""
     try:
         return metadata.version("pyspark")
     except metadata.PackageNotFoundError:
