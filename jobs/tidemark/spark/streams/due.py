@@ -18,12 +18,12 @@ _NEVER = (1 << 63) - 1
 
 
 def not_due(due: Due, known: Parameter) -> Column:
-    """True if an output is not due: it ends after the run's watermark, or had ended by that of the run before.
+    """True if an output is not due: it ends after the run's watermark, or at or before the watermark of the run
+    before.
 
     Steps with `partition_by` are not checked. The first case is not checked with an idle timeout. The second is not
-    checked for session windows, nor where rows may lie behind; a gap may end in the very moment that was passed, by a
-    pair that came after. A time at the bound of the years may represent one beyond it, and is not checked against
-    that side.
+    checked for session windows, nor if rows may lie behind; a later pair may end a gap exactly at the earlier
+    watermark. A time at a bound of the years may mean a time beyond it, and is not checked on that side.
     """
     windows_, step, name = due.step.windows, due.step, "_end_time"
     before, after = due.before.watermark, due.after.watermark
@@ -44,9 +44,9 @@ def not_due(due: Due, known: Parameter) -> Column:
 
 
 def passing_span(due: Due, before: int | None, after: int | None) -> Span:
-    """Span of rows whose end is passed in a run that goes from one time to another.
+    """Span of rows whose end a run passes as its watermark goes from `before` to `after`.
 
-    Where rows that the run brought may lie behind, or end gaps in the moment that was passed, these are included.
+    If rows of the run may lie behind `before`, or end gaps exactly there, they are included.
     """
     since = due.first_batch if due.behind or due.gapped else None
     return Span(before, after, since=since, behind=due.straggling)
@@ -73,7 +73,7 @@ def cut_open(rows: DataFrame, due: Due) -> DataFrame:
     """Rows of a complete stream with the time up to which open lifetimes have windows (`OPEN_UNTIL`).
 
     Windows that begin after the stream's last finite start, end or punctuation give no row. An end at the bound of
-    the years is no finite one: a window that never ends has it.
+    the years is not finite: windows that never end have it.
     """
     start, end = map(F.unix_micros, ("_system_timestamp", "_end_time"))
     times = [F.max(start), F.max(F.when(end < MAX_TIME, end))]

@@ -1,7 +1,7 @@
-"""Rows of a join with gaps: the times of left rows in which no pair of them is alive (time rules: joins).
+"""Computes joins with gaps: the times of a left row in which none of its pairs is alive (time rules: joins).
 
-All left rows are joined with the right rows that they match, and the lives of each one's pairs are put in order. Gaps
-lie between them, before the first and after the last.
+Each left row is joined with its matching right rows, and the lives of its pairs are put in order. Gaps are before the
+first pair, between pairs, and after the last.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _FROM, _TO, _BEFORE, _NUMBER, _REACHED, _NEXT, _KNOWN, _FIRST_KNOWN = (
 
 
 def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, known: Known = NOW) -> DataFrame:
-    """Rows of a join that are alive in a span, as `paired` gives pairs.
+    """Rows of a join that are alive in a span: pairs as from `paired`, and gaps.
 
-    Those of a gap have the left row's columns, and null for the right one's. With `span.since`, `WAS` is the end that
-    a gap had by the rows of earlier batches, if it was another, and rows outside the span are not left out. `right`
-    must have all rows alive since the start of a left row in the span, and those that begin when the span ends.
-    `known` says which right rows end gaps. A gap is `TENTATIVE` where it starts: a pair may still start there.
+    A gap has the left row's columns, and null in the right row's. With `span.since`, `WAS` is the end that a row had
+    from earlier batches, if that differs, and rows outside the span are kept. `right` must have all rows alive since
+    the start of a left row in the span, and rows that begin when the span ends. `known` says which right rows end
+    gaps. A gap is `TENTATIVE` at its start: a pair may still start there.
     """
     if not step.gapped:
         return paired(step, left, right, rank)
@@ -52,8 +52,8 @@ def joined(step: StreamSpec, left: Side, right: Side, rank: int, span: Span, kno
 
 
 def _in_order(step: StreamSpec, both: DataFrame, left: Side, right: Side) -> DataFrame:
-    """Left rows with each of their pairs, or with none: its life, the latest end of a pair so far, the start of the
-    next pair, and of the next and the first of those known before the batches that are looked at; microseconds."""
+    """Left rows with each of their pairs, or with none. `_FROM`, `_TO`: life of the pair; `_REACHED`: latest end so
+    far; `_NEXT`: next start; `_KNOWN`, `_FIRST_KNOWN`: next and first start in earlier batches. Microseconds."""
     matches = right.column(START).isNotNull()
     if step.where is not None:
         matches = matches & F.coalesce(condition(both, step), F.lit(False))
@@ -91,7 +91,7 @@ def _lives(step: StreamSpec, rows: DataFrame, left: Side, right: Side, span: Spa
 
 
 def _life(is_gap: bool, there: Column, start: Column, end: Column, before: Column, span: Span) -> Column:
-    """A `LIFE`; null if it is not there, is empty, or is not in the span. `before`: its end by earlier batches."""
+    """A `LIFE`; null if not `there`, empty or not in the span. `before` is its end from earlier batches."""
     holds = there & (start < end)
     if span.since is None:
         holds = holds if span.after is None else holds & (end > span.after)

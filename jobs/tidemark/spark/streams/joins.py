@@ -40,14 +40,14 @@ class Side:
     longest: int | None
 
     def column(self, name: str) -> Column:
-        """A column of this side among those of both."""
+        """A column of this side among the columns of both."""
         return F.col(f"{column_of(self.name)}.{column_of(name)}")
 
 
 def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
     """Pairs of a join: start, end, columns of their order as the path of `rank`, and the selected columns.
 
-    They are ordered by the left row's sort key, then the right's. Columns of `on` are equal as `=` has it: null
+    Pairs are ordered by the left row's sort key, then the right row's. Columns of `on` are compared by `=`: null
     equals nothing, NaN equals NaN and -0.0 equals 0.0. If both sides have a longest lifetime, rows are also joined by
     the cells of time that they live in, so that keys with many rows are not paired across all times.
 
@@ -63,8 +63,8 @@ def paired(step: StreamSpec, left: Side, right: Side, rank: int) -> DataFrame:
 
 
 def combined(step: StreamSpec, left: Side, right: Side, how: str) -> DataFrame:
-    """Rows of both sides with equal `on` that are alive together; `how` is Spark's word for the kind of join. Left
-    rows may be there once for each of their cells.
+    """Rows of both sides with equal `on` that are alive together; `how` is Spark's word for the kind of join. A left
+    row may come once for each of its cells.
 
     Raises ConfigError when columns of `on` have types that cannot be equal.
     """
@@ -102,7 +102,7 @@ def _was(sides: Sequence[Side], end: Column) -> list[Column]:
 
 
 def tentative(sides: Sequence[Side], *own: Column) -> list[Column]:
-    """`TENTATIVE` of rows of a join, if a side has it or they have it as their `own`; else no column."""
+    """`TENTATIVE` of a join's rows: the latest of both sides' and the rows' `own`; no column if there is none."""
     known = [*[side.column(TENTATIVE) for side in sides if TENTATIVE in side.rows.columns], *own]
     return [(F.greatest(*known) if len(known) > 1 else known[0]).alias(TENTATIVE)] if known else []
 
@@ -126,7 +126,7 @@ def _conditions(step: StreamSpec, left: Side, right: Side, width: int | None) ->
 
 
 def _in_cells(side: Side, width: int) -> DataFrame:
-    """Rows once for each `CELL` that they live in, a stretch of time of `width` microseconds: two at most."""
+    """Each row once for each `CELL` that it lives in, `width` microseconds of time: two at most."""
     start, end = F.unix_micros(START), F.unix_micros(END)
     first = divided(start, width)
     if side.longest == TICK:

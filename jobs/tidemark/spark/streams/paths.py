@@ -1,9 +1,8 @@
 """Paths from sources and windows to a stream.
 
-A stream is the union of its paths. Along each, a row's start is its origin's start moved by a constant. Its end is
-the origin's end moved by one, or the start plus a lifetime: a fixed one, or that of an expression. A stream whose
-rows end with the next one, or that looks at the rows before each, is an origin itself: it reads more rows than it
-has.
+A stream is the union of its paths. Along a path, a row's start is its origin's start plus a constant. Its end is the
+origin's end plus a constant, or the start plus a lifetime, constant or from an expression. A stream with `preceding`
+or `until: next` is an origin itself: it reads more rows than it has.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ class Path:
     """The `steps` from an origin (a source, a windowed stream, a join, or a stream with `preceding` or `until: next`)
     to a stream.
 
-    `position` is that in unions, outermost first. `begin` moves start and end, microseconds. With `lasts`, the end is
-    the start plus that instead, or sooner. `open_`: the end may be at any time, whatever the origin's is.
+    `position` has the path's number in each union, outermost first. `begin` is added to start and end, microseconds.
+    With `lasts`, the end is at most `lasts` after the start instead. `open_`: the end may be at any time.
     """
 
     origin: str
@@ -39,11 +38,11 @@ class Path:
 
     @property
     def derived(self) -> bool:
-        """True if no run brings the rows: they come when they are due, since rows before or beside them count."""
+        """True if no run brings the rows: they come when they are due, since they depend on several rows."""
         return self.joined or self.preceding or self.until_next
 
     def certain(self, spec: PipelineSpec) -> bool:
-        """True if a row that has come stays one: no other of the time that the stream has reached can undo it."""
+        """True if a row that has come is final: no other row of a time that the stream has reached can undo it."""
         gapped = self.joined and spec.streams[self.origin].gapped
         return not (gapped or self.preceding or self.until_next)
 
@@ -69,13 +68,13 @@ class Path:
         return replace(self, steps=(*self.steps, step), begin=self.begin + step.shift, lasts=lasts, open_=open_)
 
     def within(self, span: Span) -> Span:
-        """Span of the origin's rows among which are all that are alive in a span of the path."""
+        """Span of the origin that has all its rows that are alive in a span of the path."""
         return replace(span, after=None) if self.open_ else span
 
 
 def paths_to(spec: PipelineSpec, name: str) -> list[Path]:
-    """All paths to a source or stream, in the order of their rows at one instant; to a windowed stream only
-    itself."""
+    """All paths to a source or stream, in the order of their rows at one instant. A windowed stream has one path,
+    which begins there."""
     if name in spec.sources:
         return [Path(name, windowed=False)]
     step = spec.streams[name]

@@ -1,7 +1,7 @@
 """Finds the session windows that a run closes and leaves open, from the tables.
 
-No window that was open before the run, nor any of its rows, begins before the time that the stream was pulled back to
-then; nothing earlier is read. Windows that are closed already are known by the rows that were written for them.
+No window that was open before the run, and no row of such a window, begins before the time that the stream was pulled
+back to then; earlier rows are not read. Closed windows are known by the rows that were written for them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tidemark.spark.tables.time_range import Span
 class SessionWindowState:
     """The session windows of one step at the end of a run.
 
-    `along` gives the rows that reach the step in a span. The function beside it adds to rows the times that their
-    part had passed before the run and after it (`BEFORE`, `AFTER`).
+    `along` returns the rows that reach the step in a span. `with_passed_times` adds `BEFORE` and `AFTER`, the times
+    that a row's part had passed before and after the run.
     """
 
     spark: SparkSession
@@ -62,7 +62,7 @@ class SessionWindowState:
         return session_windows.closing(rows, self.windows, self.groups, begun, after, until)
 
     def late(self, rows: DataFrame) -> DataFrame:
-        """Rows that the run brought and that came late in part, with that part as their window."""
+        """Rows of the run that came late, with the late part of their lifetime as their window."""
         return session_windows.late(rows, self.windows.lateness, self.due.after.bounds)
 
     def earliest(self) -> int | None:
@@ -84,8 +84,8 @@ class SessionWindowState:
         return starts.groupBy(*by).agg(F.min(WINDOW).alias(OPENED))
 
     def idle(self, limit: int) -> tuple[int | None, int | None]:
-        """Of the windows that were open before the run, the latest time up to `limit` at which one ends or closes,
-        and the first after it; microseconds, or None."""
+        """Latest time up to `limit`, and first time after it, at which a window that was open before the run ends or
+        closes; microseconds, or None."""
         rows = self._rows(None)
         if rows is None:
             return None, None
@@ -93,7 +93,7 @@ class SessionWindowState:
         return session_windows.ends_about(assigned, self.windows.lateness, limit)
 
     def _settled(self) -> tuple[Time, Time]:
-        """Times that were settled before the run and are after it, for all rows or by the row."""
+        """Times settled before and after the run: for all rows, or as columns if the step has parts."""
         if not self.step.parts:
             return self.due.settled
         return BEFORE, None if self.due.after.complete else AFTER
@@ -107,7 +107,7 @@ class SessionWindowState:
         return latest(*[part.after for part in self.due.passed_by_part()])
 
     def _bounding(self) -> DataFrame | None:
-        """Rows from which the windows are made that the run closes or leaves open."""
+        """Rows of the windows that the run closes or leaves open."""
         rows = self._rows(self._latest())
         if rows is None or isinstance(self.windows, SessionWindows):
             return rows

@@ -1,7 +1,7 @@
 """Puts rows into session windows: sessions and snapshots (time rules: windows).
 
-A row takes part in [`FROM`, `UNTIL`): its lifetime from the time that its own watermark had settled. A part before
-that is late. Each group is sorted in one task and passed once by a JVM function that keeps state.
+A row takes part in [`FROM`, `UNTIL`): its lifetime after the time that its own watermark had settled. The part before
+`FROM` is late. Each group is sorted in one task and passed once by a JVM function that keeps state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Time = int | str | None
 
 
 def taking_part(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
-    """Rows with the lifetime in which they take part (`FROM`, `UNTIL`); without rows that are late for all of theirs.
+    """Rows with the lifetime in which they take part (`FROM`, `UNTIL`), without rows that are late for all of it.
 
     `bounds` are times that the step had passed beyond the watermarks of rows.
     """
@@ -43,10 +43,10 @@ def taking_part(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -
 
 
 def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataFrame:
-    """Rows that came late in part, with that part as their window.
+    """Rows that came late, with the late part of their lifetime as their window.
 
-    It goes from the row's start to the time that its own watermark, or the step, had settled, or to the row's end.
-    Rows of windows and joins are never late.
+    The late part goes from the row's start to the time that its own watermark, or the step, had settled, or to its
+    end if that is earlier. Rows of windows and joins are never late.
     """
     start = F.unix_micros("_system_timestamp")
     passed = _settled(rows, lateness, bounds)
@@ -57,7 +57,7 @@ def late(rows: DataFrame, lateness: int, bounds: Sequence[Passed] = ()) -> DataF
 
 
 def unclosed(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str]) -> DataFrame:
-    """Rows of sessions that are not `closed`: those from the end of their group's last closed session on."""
+    """Rows of sessions that are not `closed`: rows from the end of their group's last closed session on."""
     known = with_ended(rows, closed, groups)
     passed = F.col(ENDED)
     return known.where(passed.isNull() | (F.col(FROM) >= passed)).drop(ENDED)
@@ -80,10 +80,10 @@ def with_ended(rows: DataFrame, closed: DataFrame | None, groups: Sequence[str])
 def closing(
     rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], begun: int | None, after: Time, until: Time
 ) -> DataFrame:
-    """Rows in windows that are not closed yet and end at `until` or before.
+    """Rows in windows that are not closed yet and end at or before `until`.
 
-    A window may end exactly at `after`, which was passed before, if a row has come or ended since. It is not a closed
-    one if it begins where its group's last closed window `ENDED`, or later. No open window begins before `begun`.
+    A window may end exactly at `after`, which was passed before, if a row has come or ended since. It is still open
+    if it begins at its group's `ENDED` or later. No open window begins before `begun`.
     """
     assigned = in_windows(rows, windows, groups, after, until, TICK)
     if after is None or isinstance(windows, SessionWindows):
@@ -95,9 +95,9 @@ def closing(
 
 
 def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
-    """Rows without lifetimes that begin at the step's watermark and may still turn out to end there.
+    """Leave out `TENTATIVE` rows whose start the step has not passed yet: they may still turn out to end there.
 
-    They bound no snapshot until the step has passed that moment.
+    They bound no snapshot until then.
     """
     if TENTATIVE not in rows.columns or until is None:
         return rows
@@ -108,11 +108,11 @@ def certain(rows: DataFrame, lateness: int, until: Time) -> DataFrame:
 def in_windows(
     rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[str], after: Time, until: Time, sooner: int = 0
 ) -> DataFrame:
-    """Rows that take part, once for each of their windows that end after `after` less `sooner`, and at `until` or
-    before.
+    """Rows that take part, once for each of their windows that ends after `after` less `sooner`, and at or before
+    `until`.
 
-    Adds the window's bounds and its start, `WINDOW`, in microseconds. `after` or `until` None: without that bound.
-    Null in their column: nothing has ended before, or nothing ends.
+    Adds the window's bounds and its start, `WINDOW`, in microseconds. None is no bound. Null in the column `after` is
+    no bound either; with null in the column `until`, the row is in no window.
     """
     if isinstance(windows, SessionWindows):
         assigned = _in_sessions(rows, windows, groups)
@@ -134,7 +134,7 @@ def open_starts(rows: DataFrame, windows: DataDrivenWindows, groups: Sequence[st
 
 
 def ends_about(assigned: DataFrame, lateness: int, limit: int) -> tuple[int | None, int | None]:
-    """Of windows, the latest time up to `limit` at which one ends or closes, and the first after it.
+    """Latest time up to `limit`, and first time after it, at which one of the windows ends or closes.
 
     Times are microseconds, None if there is none; a window closes `lateness` after its end.
     """
@@ -187,8 +187,8 @@ def _together(rows: DataFrame, groups: Sequence[str]) -> DataFrame:
 
 
 def _group(rows: DataFrame, groups: Sequence[str]) -> Column:
-    """A value that names a row's group. It has the hashes of nested values: the JVM functions take NaN and bytes in
-    these for different ones, although they are equal."""
+    """A value that names a row's group. Nested values are replaced by hashes: the JVM functions would distinguish
+    equal NaN and equal bytes inside them."""
     fields = rows.select(*map(quoted, groups)).schema
     return F.struct(*map(_named, fields)) if groups else F.lit(None).cast("long")
 

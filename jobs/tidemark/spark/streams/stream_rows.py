@@ -48,10 +48,10 @@ SYSTEM = (
 class StreamRows:
     """Reads the rows of streams from the tables of one version, as they were after batch `last`.
 
-    `ahead` has, by table, rows that are about to be written; they are read as if they were there. `given` are rows
-    that replace the only events table that is read, with all rows that are needed. `known` gives plan parameters,
-    `empty` the frame of a stream that has no table yet. `certain` are, by stream, the times before which it had all
-    its rows before the run, and has them after it (None: all).
+    `ahead` has, by table, rows that are about to be written; they are read as if they were there. `given` replaces
+    the only events table that is read, and has all rows that are needed. `known` gives plan parameters, `empty` the
+    frame of a stream that has no table yet. `certain` returns for a stream two times: before them it had all its rows
+    before the run, and has them after the run (None: all).
     """
 
     spark: SparkSession
@@ -65,8 +65,8 @@ class StreamRows:
     certain: Callable[[str], tuple[int, int | None]] = lambda _: (MIN_TIME, None)
 
     def along(self, paths: Sequence[Path], span: Span, *, emptied: bool = False) -> DataFrame | None:
-        """Rows with `SYSTEM` columns, columns of their order, and payload; None if no origin has a row yet. With
-        `emptied` those to which the last step leaves no lifetime, as they came to it."""
+        """Rows with `SYSTEM` columns, sort columns and payload; None if no origin has a row yet. With `emptied`, only
+        rows to which the last step leaves no lifetime, as they came to it."""
         found = [self._frame(path, rank, path.within(span), emptied) for rank, path in enumerate(paths)]
         frames = [frame for frame in found if frame is not None]
         if not frames:
@@ -175,9 +175,9 @@ class StreamRows:
         return pairs.select("*", *none, F.lit(False).alias(JUDGED))
 
     def _preceding(self, path: Path, rank: int, span: Span) -> DataFrame | None:
-        """Rows of a span with columns of the rows before them, which are read, too; None if there are no rows.
+        """Rows of a span with the columns of `preceding`, from rows before them; None if there are no rows.
 
-        They are `TENTATIVE`: another row may still come before one of its time, and change it.
+        They are `TENTATIVE`: another row of their start may still come before them and change them.
         """
         step, below = self.spec.streams[path.origin], path.below(self.spec)
         looked_at = self._with_earlier(step, below, self._alive_sides(path, span))
@@ -189,8 +189,8 @@ class StreamRows:
         return order_within(_tentative(rows.where(in_span(rows, path, span))), rank)
 
     def _until_next(self, path: Path, rank: int, span: Span, emptied: bool) -> DataFrame | None:
-        """Rows of a span that end with the next one, which is read, too; None if there are no rows. With `emptied`,
-        those that another of their time replaces."""
+        """Rows of a span whose ends are the starts of the next rows; None if there are no rows. With `emptied`, only
+        rows that another row of equal start replaces."""
         step, below = self.spec.streams[path.origin], path.below(self.spec)
         looked_at = self._with_later(step, below, self._alive_sides(path, span))
         rows = None if looked_at is None else self.along(below, looked_at)
@@ -202,7 +202,7 @@ class StreamRows:
         return order_within(rows.where(in_span(rows, path, span)), rank)
 
     def _with_later(self, step: StreamSpec, below: Sequence[Path], span: Span) -> Span | None:
-        """Span of the rows that are alive in a span if each ends with the next one, and of those that end them; None
+        """Span of the rows that may be alive in `span` if each ends with the next row, and of these next rows; None
         if there are no rows."""
         most = None if step.until_next is None else step.until_next.at_most
         if span.only:
@@ -212,7 +212,7 @@ class StreamRows:
         return replace(span, after=after, before=None if span.before is None else span.before + TICK)
 
     def _with_earlier(self, step: StreamSpec, below: Sequence[Path], span: Span) -> Span | None:
-        """Span of a span's rows and of those that `preceding` looks at for them; None if there are no rows."""
+        """Span of the rows of `span` and of the earlier rows that `preceding` needs; None if there are no rows."""
         within = 0 if step.preceding is None else step.preceding.within
         life = None if span.only else longest(self.spec, below)
         if span.after is None and not span.only:
@@ -222,7 +222,7 @@ class StreamRows:
         return None if first is None else replace(span, after=first - within, only=False)
 
     def _alive_sides(self, path: Path, span: Span) -> Span:
-        """Span of the rows that make the pairs of a span."""
+        """Span of the rows from which the origin's rows of a span are made."""
         after = None if span.after is None else span.after - path.begin - (path.lasts or 0)
         before = None if span.before is None else span.before - path.begin
         if after is not None and span.behind:
@@ -230,8 +230,8 @@ class StreamRows:
         return replace(span, after=after, before=before)
 
     def _matching(self, name: str, left: Side | None, span: Span) -> Side | None:
-        """The right rows that decide about gaps of left rows: alive at any time since these began, or beginning in
-        the very moment in which a gap ends that is due. Without a table of them there is an empty frame."""
+        """The right rows that bound gaps of left rows: alive at any time since the left rows began, or beginning
+        exactly when the span ends. Without a table of right rows, an empty frame."""
         after = span.after
         if left is not None and after is not None and left.longest is not None:
             after -= left.longest
@@ -248,7 +248,7 @@ class StreamRows:
         return Side(name, empty, names_of_order(empty), None)
 
     def _starts(self, step: StreamSpec, span: Span) -> Iterator[int]:
-        """By path to a step, the first start of rows that came or ended in batches from `since` on, microseconds."""
+        """For each path to a step, first start of rows that came or ended from batch `since` on, microseconds."""
         paths = [path for name in step.inputs for path in paths_to(self.spec, name)]
         for path in paths:
             if path.derived:
@@ -273,12 +273,12 @@ class StreamRows:
 
 
 def _marked(rows: DataFrame, paths: Sequence[Path], spec: PipelineSpec) -> DataFrame:
-    """Rows of these paths, marked as `TENTATIVE` if a row that has come may turn out to be none."""
+    """Rows of these paths, marked as `TENTATIVE` unless rows that have come are final (`Path.certain`)."""
     return rows if all(path.certain(spec) for path in paths) else _tentative(rows)
 
 
 def _tentative(rows: DataFrame) -> DataFrame:
-    """Rows that are `TENTATIVE` where they start, if not where an earlier step had them start."""
+    """Rows with their start as `TENTATIVE`, unless an earlier step has set it."""
     start = F.col("_system_timestamp")
     return rows.withColumn(TENTATIVE, F.coalesce(TENTATIVE, start) if TENTATIVE in rows.columns else start)
 

@@ -35,7 +35,7 @@ _ALONE_BYTES = 16 << 20
 class WindowPlanKey:
     """Key of a cached plan: all that it depends on besides its files and parameters.
 
-    `due` is without times and batch numbers, and `behind` is that of the run. `alone`: one task reads all files.
+    `due` has no times and batch numbers; `behind` is the run's. `alone`: one task reads all files.
     """
 
     spec: PipelineSpec
@@ -61,7 +61,7 @@ class Closing:
 
 
 Build = Callable[[DataFrame, bool, PlanParameters], tuple[DataFrame, Column] | None]
-"""Builds the rows of closed windows from given event rows, and a column that is true for those not due.
+"""Builds the rows of closed windows from given event rows, and a column that is true for rows not due.
 
 The arguments are the event rows, true if one task reads all of them, and the plan parameters. None if there are no
 rows.
@@ -71,10 +71,10 @@ _PLANS: WeakKeyDictionary[SparkContext, Plans[WindowPlanKey, Closing]] = WeakKey
 
 
 def files_for(spec: PipelineSpec, root: str, due: Due, span: Span) -> SelectedFiles | None:
-    """Files with the rows of windows that a run closes; None if a `WindowPlanKey` does not suffice for its plan.
+    """Files with the rows of windows that a run closes; None if the plan cannot be used for other runs.
 
     That is so for windows by part, session windows, rows of several paths or without a longest lifetime, a complete
-    stream, and files that are not to be named one by one; and for all where plans cannot be bound.
+    stream, and too many files to be named one by one; and always if plans cannot be bound here (`Way.PLANS`).
     """
     if plain(Way.PLANS):
         return None

@@ -1,7 +1,7 @@
 """Puts rows into windows and aggregates them (time rules: streams and windows).
 
-The windows of a row, and those of them that close or are
-closed already, are computed as numbers: rows are repeated only for the windows that are asked for.
+Windows are computed as numbers: a row's windows, and which of them close or are closed already. A row is repeated
+only for the windows that are asked for.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ BEFORE, AFTER = f"{WINDOW}_before", f"{WINDOW}_after"
 def closing(
     rows: DataFrame, window: NumberedWindows, complete: bool, *, kept: bool = True, points: bool = False
 ) -> DataFrame:
-    """Rows with the `WINDOW` they count in, of windows that close while their part goes from `BEFORE` to `AFTER`.
+    """Rows with each `WINDOW` in which they count and that closes while their part goes from `BEFORE` to `AFTER`.
 
-    `complete`: all open windows close. `kept`: a row may lie behind its own watermark, and is left out of windows
-    that this had passed before. `points`: all rows are points, each in at most one window if windows do not overlap.
+    `complete`: all open windows close. `kept`: rows may lie behind their own watermark, and do not count in windows
+    that it had passed. `points`: all rows are points, each in at most one window if windows do not overlap.
     """
     rows = rows if complete else rows.where(F.col(AFTER).isNotNull())
     passed = F.greatest(F.col(BEFORE), _own()) if kept else F.col(BEFORE)
@@ -66,7 +66,7 @@ def late(rows: DataFrame, window: NumberedWindows) -> DataFrame:
 
 
 def outside(rows: DataFrame, window: NumberedWindows) -> DataFrame:
-    """Rows in no window: those in the gaps between windows."""
+    """Rows in no window: rows in the gaps between windows."""
     return _numbered(rows, window).where(F.col(_LAST) < F.col(_FIRST))
 
 
@@ -91,9 +91,9 @@ def bounded(rows: DataFrame, window: NumberedWindows) -> DataFrame:
 
 
 def with_known_ends(rows: DataFrame, window: NumberedWindows | None) -> DataFrame:
-    """Rows without ends that their window does not reach, since another run may not know these yet.
+    """Rows without ends at or after their window's end: another run may not know these ends yet.
 
-    Without `window`, rows have the bounds of theirs already.
+    Without `window`, rows have the bounds of their windows already.
     """
     end, bound = F.col("_end_time"), F.col("_window_end") if window is None else end_of(window)
     return rows.withColumn("_end_time", F.when(end < bound, end))
@@ -109,9 +109,9 @@ def aggregated(
 ) -> DataFrame:
     """One row per window and group: bounds, part, group values and selected values.
 
-    Without `window`, rows have the bounds of theirs already. Aggregates that depend on the order of rows see them in
-    the order of the sort key, each group in one task: so their bits do not depend on the partitioning of rows. The
-    others are computed where the rows are. `alone`: one task has all rows already.
+    Without `window`, rows have the bounds of their windows already. Aggregates that depend on the order of rows see
+    them in the order of the sort key, each group in one task: so their bits do not depend on the partitioning of
+    rows. The others are computed where the rows are. `alone`: one task has all rows already.
     """
     keys = [WINDOW, *step.parts, *step.group_by]
     read = window is None or any(name in text.lower() for name in _BOUNDS for text in step.select.values())
@@ -189,7 +189,7 @@ def _numbered(rows: DataFrame, window: NumberedWindows) -> DataFrame:
 
 
 def _lone(rows: DataFrame, window: NumberedWindows) -> DataFrame:
-    """Points with the one `WINDOW` they are in, where windows do not overlap; without those in the gaps."""
+    """Points with the one `WINDOW` they are in, if windows do not overlap; without points in gaps."""
     numbers, time = numbers_of(window), F.unix_micros("_system_timestamp")
     found, inside = rows.withColumn(WINDOW, numbers.last(time)), numbers.lone(time, F.col(WINDOW))
     return found if inside is None else found.where(inside)

@@ -95,7 +95,7 @@ class Outputs:
         return tuple(digest for digest in digests if digest.rows)
 
     def outside(self, due: Due) -> int:
-        """Number of rows that came, and derived rows that were passed, in no window or, without windows, no life."""
+        """Number of new and of passed derived rows that are in no window or, without windows, get no lifetime."""
         if not (due.gaps if due.step.windowed else due.leaving):
             return 0
         emptied = not due.step.windowed
@@ -157,7 +157,7 @@ class Outputs:
     # -- streams
 
     def _committed(self, due: Due) -> DataFrame | None:
-        """Rows that the watermark has passed since the run before, and those brought behind it."""
+        """Rows whose end the watermark has passed since the run before, and rows that the run brought behind it."""
         before = due.before.watermark
         bound = None if due.after.complete else due.after.watermark
         if bound is None and not due.after.complete:
@@ -174,7 +174,7 @@ class Outputs:
     # -- windows
 
     def _closed(self, due: Due, *, early: bool) -> DataFrame | None:
-        """One row per window and group that the run closes; if `early`, of those that end before the first output."""
+        """One row per closing window and group; if `early`, of windows that end by the first output time."""
         step, window = self.spec.streams[due.step.name], due.step.fixed
         counted = self._counted(due)
         if counted is None:
@@ -193,8 +193,8 @@ class Outputs:
     def _closed_of(
         self, due: Due, given: DataFrame, alone: bool, known: Parameter
     ) -> tuple[DataFrame, Column] | None:
-        """Windows that the run closes, from given event rows, and a column that is true for those not due; else
-        None."""
+        """Windows that the run closes, from `given` event rows, and a column that is true for windows not due; None
+        without rows."""
         rows = replace(self, given=given, alone=alone, known=known)._closed(due, early=False)
         return None if rows is None else (rows, not_due(due, known))
 
@@ -231,8 +231,8 @@ class Outputs:
         return self._session_windows(due).earliest()
 
     def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
-        """Of session windows that were open before the run, the latest time up to `limit` at which one ends or
-        closes, and the first after it; microseconds, or None."""
+        """Latest time up to `limit`, and first time after it, at which a session window that was open before the run
+        ends or closes; microseconds, or None."""
         return self._session_windows(due).idle(limit)
 
     def _session_windows(self, due: Due) -> SessionWindowState:
@@ -260,8 +260,8 @@ class Outputs:
         return Span(after=after, before=None if due.after.complete else max(ends) - window.lateness)
 
     def _along(self, due: Due, span: Span, emptied: bool = False, derived: bool | None = None) -> DataFrame | None:
-        """The rows that reach the step in a span; with `emptied`, those to which it leaves no lifetime; with
-        `derived`, only those that come when they are due (True), or that a run brings (False)."""
+        """The rows that reach the step in a span; with `emptied`, only rows to which it leaves no lifetime; with
+        `derived`, only rows of paths that are `derived` (True) or are not (False)."""
         paths = paths_into(self.spec, self.spec.streams[due.step.name])
         wanted = [path for path in paths if derived is None or path.derived == derived]
         return self._rows(due).along(wanted, span, emptied=emptied)
@@ -276,7 +276,7 @@ class Outputs:
         return self.known("last", due.last_batch, beside).alias("_batch_id")
 
     def _passed_pairs(self, due: Due, emptied: bool) -> DataFrame | None:
-        """The rows that no run brings, that reach the step and whose end it has passed in this run."""
+        """Derived rows that reach the step and whose end it has passed in this run."""
         before, after = due.before.passed, None if due.after.complete else due.after.passed
         if not due.joined or due.before.complete or (after is None and not due.after.complete):
             return None
@@ -295,5 +295,5 @@ def _window(due: Due) -> NumberedWindows:
 
 
 def statistics_of(columns: Sequence[str]) -> str:
-    """Columns whose bounds each file records: those by which readers skip files."""
+    """Columns with bounds for each file, by which readers skip files."""
     return ",".join(name for name in STATISTICS.split(",") if name in columns)

@@ -1,1 +1,1 @@
-"""Ends of rows that no constant gives."""
+"""Computes ends of rows that are no constant."""

@@ -1,8 +1,8 @@
-"""Rows that end where the next row of equal keys starts (time rules: more operators on streams).
+"""Ends rows where the next row of equal keys starts (time rules: more operators on streams).
 
-The next row is found among all that have come. Another row may still come before one that starts after the stream's
-watermark. It cannot start before the watermark, so that the end is not before it in any case, and nothing that is due
-changes.
+The next row is found among all rows that have come. Another row may still come before it, if it starts after the
+stream's watermark. That row cannot start before the watermark. So an end never moves to before the watermark, and
+nothing that is due changes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _BY, _COUNTS, _COUNTED = f"{NEXT}_by", f"{NEXT}_counts", f"{NEXT}_counted"
 
 @dataclass(frozen=True)
 class Known:
-    """Facts by which the rows that end others are found. With `since`, ends are also found as they were before that
-    batch. `certain` are the times, microseconds, before which the stream had all its rows before the run and has them
-    after it (None: all): a row that may turn out to be none (`TENTATIVE`) ends no other before that."""
+    """Facts that decide which rows end others. With `since`, ends are also computed as they were before that batch.
+    `certain` are two times, microseconds: before them the stream had all its rows before the run, and has all its
+    rows after the run (None: all). A `TENTATIVE` row ends others only if it is before that time."""
 
     since: int | None = None
     certain: tuple[int, int | None] = (MIN_TIME, None)
@@ -53,11 +53,11 @@ NOW = Known()
 def ending_next(
     rows: DataFrame, until: UntilSpec, order: Sequence[Column], key: str, known: Known, *, emptied: bool
 ) -> DataFrame:
-    """Rows that end where the next one with equal `by` starts, in the order `order`; null: none is known.
+    """Rows whose end is the start of the next row with equal `by`, ordered by `order`; null if none is known.
 
-    `rows` has all rows that follow one whose end matters. A row whose next one has its own start is left out; with
-    `emptied`, only these stay, as points. A row may still be one of these until the stream has passed its start, so
-    it is `TENTATIVE` there. `WAS` is the end before the batch `known.since`, if it was another.
+    `rows` must have all rows after a row whose end matters. A row is left out if the next row has its start; with
+    `emptied`, only such rows stay, as points. Until the stream has passed its start, a row may become one: it is
+    `TENTATIVE` there. `WAS` is the end before batch `known.since`, if it differs.
 
     Raises ConfigError if an expression cannot be resolved.
     """

@@ -13,18 +13,18 @@ ENDS = "__tidemark_ends"
 
 
 def living(rows: DataFrame, until: UntilSpec, key: str) -> DataFrame:
-    """Rows with the end of their lifetime (`ENDS`), without those that would end at their start or before."""
+    """Rows with the end of their lifetime (`ENDS`), without rows that would end at their start or before."""
     end, lives = _end(rows, until, key)
     return rows.where(lives).withColumn(ENDS, end)
 
 
 def outlived(rows: DataFrame, until: UntilSpec, key: str) -> DataFrame:
-    """Rows that would end at their start or before, as they are."""
+    """Rows that would end at their start or before, unchanged."""
     return rows.where(~_end(rows, until, key)[1])
 
 
 def _end(rows: DataFrame, until: UntilSpec, key: str) -> tuple[Column, Column]:
-    """The end of a row, and if it is after its start, as it is where there is none."""
+    """The end of a row, and True if it has no end or an end after its start."""
     start = F.unix_micros("_system_timestamp")
     end = micros_of(rows, until.until, key)
     if until.at_most is not None:

@@ -56,8 +56,8 @@ def _clock_time(time: Column, stretches: Sequence[tuple[int, int, int]]) -> Colu
 
 
 def _floored(number: Column, by: int) -> Column:
-    """A whole number less than 10^18 in size, divided and rounded down. It is written once, since expressions of
-    expressions of it are long; `spark.times.divided` repeats it."""
+    """A whole number less than 10^18 in size, divided and rounded down. The expression has `number` once, which keeps
+    nested expressions short; `spark.times.divided` has it twice."""
     if by == 1:
         return number
     moved = -(-_MOST // by)

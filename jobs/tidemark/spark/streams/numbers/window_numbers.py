@@ -20,7 +20,7 @@ class WindowNumbers(Protocol):
         """Number of the first window that ends after a time."""
 
     def last(self, time: Column) -> Column:
-        """Number of the last window that begins at a time or before; a window that holds no time aside."""
+        """Number of the last window that begins at or before a time; windows without any time do not count."""
 
     def start(self, number: Column) -> Column:
         """The start of a window."""
@@ -29,7 +29,7 @@ class WindowNumbers(Protocol):
         """The end of a window."""
 
     def lone(self, time: Column, number: Column) -> Column | None:
-        """True if a time lies in the last window that begins before it; None: it always does."""
+        """True if a time is in the window `number`, the last that begins at or before it; None: it always is."""
 
     def held(self, number: Column) -> Column | None:
         """True if a window holds a time; None: all do."""

@@ -1,8 +1,8 @@
 """Computes columns from the rows before each row (time rules: `preceding`).
 
-A frame of Spark that is bounded by time cannot distinguish rows of one time. So each row has a number that grows with
-the sort key: its start in steps of `_STEP`, plus its place among the rows of equal `by`. A range of these numbers
-holds exactly the rows that come before a row and start later than a time before it, in their order.
+A frame of Spark that is bounded by time cannot distinguish rows of equal time. So each row has a number that grows
+with the sort key: its start times `_STEP`, plus its position among the rows of equal `by`. A range of these numbers
+is exactly the rows before a row that start less than a given time before it, in their order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def with_preceding(
 
 
 def order_within(rows: DataFrame, rank: int) -> DataFrame:
-    """Rows whose columns of their order are those of one path, of `rank`."""
+    """Rename the sort columns of rows to sort columns of one path, the path of `rank`."""
     own = {name: f"{ordinal()}{rank:04}_{name.removeprefix(ordinal())}" for name in rows.columns}
     renamed = {name: other for name, other in own.items() if name.startswith(ordinal())}
     return rows.withColumnsRenamed({**renamed, RANK: f"{ordinal()}{rank:04}_-rank_end"})
@@ -76,7 +76,7 @@ def in_span(rows: DataFrame, path: Path, span: Span) -> Column:
 
 
 def _numbered(rows: DataFrame, spec: PrecedingSpec, key: str, order: Sequence[Column]) -> DataFrame:
-    """Rows with the values of `by`, with `_COUNTS`, true if a row is looked at, and with their `_NUMBER`."""
+    """Rows with the values of `by`, their `_NUMBER`, and `_COUNTS`, true if `where` lets a row count."""
     by = {f"{_BY}_{number}": value_of(rows, text, f"{key}.by")[0] for number, text in enumerate(spec.by)}
     counts = {} if spec.where is None else {_COUNTS: value_of(rows, spec.where, f"{key}.where")[0].cast("boolean")}
     known = rows.withColumns(by | counts) if by or counts else rows
@@ -86,7 +86,7 @@ def _numbered(rows: DataFrame, spec: PrecedingSpec, key: str, order: Sequence[Co
 
 
 def _frame(spec: PrecedingSpec) -> str:
-    """The rows of equal `by` that come before a row and start later than `within` before it, in their order."""
+    """SQL frame: the rows of equal `by` before a row that start less than `within` before it, in their order."""
     by = ", ".join(f"{_BY}_{number}" for number in range(len(spec.by)))
     whose, least = f"PARTITION BY {by} " if by else "", spec.within * _STEP - 1
     return f"({whose}ORDER BY {_NUMBER} RANGE BETWEEN {least}BD PRECEDING AND 1BD PRECEDING)"
@@ -106,7 +106,7 @@ def _over(rows: DataFrame, call: str, key: str, frame: str) -> Column:
 
 
 def _named(text: str, names: dict[str, str]) -> str:
-    """The text with the column of each aggregate in its place."""
+    """The text in which each aggregate is replaced by the name of its column."""
     for call in reversed(outermost(text)):
         text = text[: call.start] + names[text[call.start : call.end]] + text[call.end :]
     return text

@@ -1,4 +1,4 @@
-"""Takes rows through one step of a stream, and has their sort key."""
+"""Applies one step of a stream to rows, and defines their sort key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidemark.spark.validity import fit
 def names_of_order(rows: DataFrame) -> list[str]:
     """Columns of the sort key, total within a stream: start, path, then columns that differ among rows of one origin.
 
-    The last are offsets, if all rows come from sources.
+    These are offsets if all rows come from sources.
     """
     own = sorted(name for name in rows.columns if name.startswith(ordinal()))
     ends = [name for name in own if name.endswith("_end")]
@@ -43,9 +43,9 @@ def stepped(
     emptied: bool = False,
     known: Known = NOW,
 ) -> tuple[DataFrame, list[str]]:
-    """Rows after one step, and the names of their payload columns; with `emptied`, those to which it leaves no life.
+    """Rows after one step, and the names of their payload columns; with `emptied`, only rows that get no lifetime.
 
-    `rows` has all that `preceding` or `until: next` look at. The `select` of a last step with windows is left out.
+    `rows` must have all that `preceding` or `until: next` look at. A last step with windows does not apply `select`.
     """
     key = f"streams.{step.name}"
     if step.unnest is not None:
@@ -67,7 +67,7 @@ def stepped(
 
 
 def _ended(rows: DataFrame, step: StreamSpec, known: Known, *, emptied: bool) -> DataFrame:
-    """Rows with an end that each has of its own; with `emptied`, those to which the step leaves no lifetime."""
+    """Rows with the end that the step's `until` gives; with `emptied`, only rows to which it leaves no lifetime."""
     key = f"streams.{step.name}.lifetime"
     if step.until is not None:
         return (outlived if emptied else living)(rows, step.until, f"{key}.until")

@@ -18,7 +18,7 @@ _POSITION = f"{ordinal()}index_"
 
 
 def unnested(rows: DataFrame, name: str, payload: Sequence[str], key: str) -> tuple[DataFrame, list[str]]:
-    """One row for each element of the array column `name`, which holds the element then, and the payload's columns.
+    """One row for each element of the array column `name`, which then holds the element, and the payload's columns.
 
     `INDEX` is the element's number, from 0. A null or empty array gives no row. Raises ConfigError for the step `key`
     if the column is no array.
