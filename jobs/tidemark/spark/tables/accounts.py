@@ -46,7 +46,7 @@ def rows_per_file(events: DataFrame) -> dict[str, tuple[int, bool]]:
 
 
 def count_arrivals_before(events: DataFrame, own: str, limits: Mapping[str, int]) -> dict[str, Occurrence]:
-    """By partition, rows whose own arrival is before the estimated arrival already used for it (`limits`,
+    """Count, by partition, rows whose own arrival is before the estimated arrival that was used already (`limits`,
     microseconds)."""
     columns: Columns = [("_partition", pa.string()), (_LIMIT, pa.int64())]
     known = small_frame(events.sparkSession, limits.items(), columns)

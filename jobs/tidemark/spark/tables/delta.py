@@ -49,8 +49,8 @@ def append(
     statistics: str | None = None,
     application: str = APPLICATION,
 ) -> CommitRows | None:
-    """Append the rows of one micro-batch. A repeated call for this id changes nothing, runs nothing and returns None:
-    do not wait for anything that the write would have observed.
+    """Append the rows of one micro-batch. A repeated call for this id writes nothing and returns None; observations
+    of the rows then never get a value.
 
     The rows returned are read from the commit's own files, without a search among all files of the table.
     """
@@ -84,8 +84,8 @@ def _appended_by_delta(
 ) -> int | None:
     """Append the rows with Delta's public writer, which looks the batch's number up in the state of the whole table.
 
-    The writer does not say which version it made, or that another process appended the batch meanwhile: the version
-    is the one whose commit bears a mark of this call.
+    The writer does not return the version that it made, nor whether another process appended the batch meanwhile. So
+    the commit is found by a unique mark of this call.
     """
     mark, before = uuid4().hex, delta_table(location).version() if exists(location) else -1
     writer = rows.write.format("delta").mode("append").options(**options, userMetadata=mark)
@@ -105,8 +105,8 @@ def append_measured(
     application: str = APPLICATION,
     matching: Column | None = None,
 ) -> CountedRows | None:
-    """Append as `append` does. Returns the digest of the rows and the number of those that are `matching`, both taken
-    during the write; None if the batch had been appended before."""
+    """Append as `append` does. Returns the digest of the rows and the number of rows for which `matching` is true,
+    both taken during the write; None if the batch had been appended before."""
     counting = Counting.of(rows, matching)
     return append_counted(counting, location, batch_id, table, partition_by, statistics, application)
 
@@ -151,8 +151,8 @@ def _written(rows: DataFrame, location: Location, version: int) -> CommitRows:
 
 
 def _commit(location: Location, version: int) -> bytes:
-    """The log's entry for a version of the table at `location`, a JSON object a line. Only bytes are split at line
-    ends alone: text is split at U+0085 and U+2028, too, which may be in names and values."""
+    """The log's entry for a version of the table at `location`, a JSON object a line, as bytes: text would also be
+    split at U+0085 and U+2028, which may be in names and values."""
     return read_bytes(location / LOG / f"{version:020d}.json")
 
 

@@ -33,7 +33,7 @@ from tidemark.spark.tables.row_rules import ends, marks_progress, rules_of
 @dataclass(frozen=True)
 class FateGroup:
     """Rows of one partition with equal fate and reasons; times in microseconds. `event_time`, `arrival_time` and
-    `file` are those of the row with the lowest offset."""
+    `file` come from the row with the lowest offset."""
 
     fate: Fate
     reasons: frozenset[str]
@@ -68,8 +68,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Rows that are not quarantined and have members that the schema lacks: how many, the stored URIs of the first
-    and the last object with one, and rows by name. Of many names, only the first in their order are kept (`more`)."""
+    """Rows that are not quarantined and have members that the schema lacks: their number, stored URIs of the first
+    and last object with one, and rows by name. Only the first names are kept; `more`: there are others."""
 
     rows: int
     first: str
@@ -106,8 +106,8 @@ NOTHING = Counts(0, 0, 0, {}, {})
 
 
 class FateCounter:
-    """Counts the rows of one job of a source. `uris` are those of the objects, in the order of their numbers;
-    `version` is that of the digest."""
+    """Counts the rows of one job of a source. `uris` are the objects' URIs, in the order of the objects' numbers;
+    `version` is the digest version."""
 
     def __init__(self, spark: SparkSession, source: SourceSpec, uris: Sequence[str], version: int = NEWEST) -> None:
         self._source, self._version = source, version
@@ -123,8 +123,8 @@ class FateCounter:
         self._accumulator.reset()
 
     def counted(self, rows: DataFrame) -> DataFrame:
-        """Event rows that are counted as they pass. They come with the number of their `OBJECT`, and
-        `BEYOND` or without, and leave without both."""
+        """Event rows that are counted as they pass. `rows` have `OBJECT`, the number of their object, and may have
+        `BEYOND`; the result has neither."""
         hashed = rows.withColumn(HASH, row_hash(rows.drop(OBJECT, BEYOND), self._version))
         return (
             hashed.withColumn(COUNTED, self._counting_column(rows)).where(COUNTED).drop(HASH, COUNTED, OBJECT, BEYOND)

@@ -1,7 +1,7 @@
 """Reads the rows of a time span from the few files that may have any, chosen by the table's log.
 
-To choose files, Spark needs two jobs and newly compiled code for each question, since Delta puts the table's whole
-state together: more than reading the rows of a small run costs. The log itself answers in milliseconds.
+To choose files, Spark runs two jobs with newly compiled code, since Delta reads the state of the whole table: that
+costs more than the rows of a small run. Reading the log itself takes milliseconds.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class SelectedFiles:
 def rows_of(
     spark: SparkSession, location: str, start: str, begin: int, length: int, span: Span, last: int
 ) -> DataFrame:
-    """Rows of the table at `location`, among them all that batches up to `last` brought and that `time_range.needed`
-    selects for the span. Column `start` has the start of a row, which is `begin` earlier than its start in the span;
-    each row lives for at most `length` microseconds."""
+    """Rows of the table at `location`, including all rows of batches up to `last` that `time_range.needed` selects
+    for the span. `start` is the column of a row's start in the table; its start in the span is `begin` later. A row
+    lives for at most `length` microseconds."""
     found = few_of(location, start, begin, length, span, last)
     return spark.read.format("delta").load(location) if found is None else found.read(spark)
 
@@ -80,7 +80,7 @@ def few_of(location: str, start: str, begin: int, length: int, span: Span, last:
 
 
 def _files(table: DeltaTable, start: str, begin: int, length: int, span: Span, last: int) -> pa.Table:
-    """Entries in the log of the files that may have such rows. A file without bounds in the log may have any."""
+    """Log entries of the files that may have rows of `rows_of`; a file without bounds in the log may have any."""
     log = pa.table(table.get_add_actions(flatten=True))
     wanted = pa.array([not span.only] * log.num_rows, pa.bool_())
     if span.after is not None:

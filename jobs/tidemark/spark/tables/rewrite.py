@@ -13,8 +13,9 @@ _ALL = "true"
 
 
 def rewrite_days(spark: SparkSession, location: str, column: str | None, days: Collection[str]) -> int | None:
-    """Write all rows again, or those of some days if the table is partitioned by day (`column`), in one commit that
-    changes no data. Returns the number of rows. None: their digest came out different, and the table was restored."""
+    """Write all rows again, or rows of some days if the table is partitioned by day (`column`), in one commit that
+    changes no data. Returns the number of rows, or None: the digest came out different, and the table was
+    restored."""
     table = DeltaTable.forPath(spark, location)
     before: int = table.history(1).select("version").collect()[0][0]
     wanted = _ALL if column is None else f"`{column}` IN ({', '.join(repr(day) for day in sorted(days))})"

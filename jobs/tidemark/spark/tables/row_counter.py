@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CountedRows(NamedTuple):
-    """Digest of the rows that a commit wrote, and the number of them for which a condition was true."""
+    """Digest of the rows that a commit wrote, and the number of rows for which a condition was true."""
 
     digest: TableDigest
     matching: int
@@ -35,7 +35,7 @@ class Counting:
 
     @classmethod
     def of(cls, rows: DataFrame, matching: Column | None = None) -> Counting:
-        """Set rows up to be counted, in all and as far as `matching` is true."""
+        """Set rows up to be counted: all rows, and rows for which `matching` is true."""
         accumulator = java_class("count.DigestAccumulator").registered(context_of(rows.sparkSession))
         arguments = [F.col(HASH)["high"], F.col(HASH)["low"], F.lit(False) if matching is None else matching]
         counts = Column(accumulator.function().apply(scala_columns(arguments)))

@@ -23,14 +23,14 @@ def rules_of(source: SourceSpec) -> JavaObject:
 
 
 def ends(source: SourceSpec) -> Column | None:
-    """Condition that a row ends a lifetime, null for no; its system timestamp is the start of that lifetime. None: no
-    row can."""
+    """Condition that a row ends a lifetime; its system timestamp is then the start of that lifetime. None if no row
+    can."""
     return F.col("_end_time").isNotNull() if source.lifetimes.edges else None
 
 
 def marks_progress(rows: DataFrame, source: SourceSpec) -> Column | None:
-    """Condition that a row is a punctuation, null for no; such a row marks progress and adds no row. None: no row can
-    be one."""
+    """Condition that a row is a punctuation (null: it is not), which gives streams no row. None if no row can be
+    one."""
     punctuation = source.punctuated
     if punctuation is None or punctuation.row is None:
         return None

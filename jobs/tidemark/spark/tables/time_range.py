@@ -15,9 +15,9 @@ from tidemark.spark.times import timestamp_of
 
 @dataclass(frozen=True)
 class Span:
-    """Rows alive at some time in [after, before), microseconds; None: without a bound. `since`: also all rows of
-    batches from this one on, and `WAS` is set; `only`: these rows alone. `behind`: they may lie before the span, and
-    make pairs before it."""
+    """Selects rows alive at some time in [`after`, `before`), microseconds (None: no bound). `since`: also all rows
+    of batches from this one on, and `WAS` is set; `only`: only rows of these batches. `behind`: rows of these batches
+    may lie before the span, and make pairs before it."""
 
     after: int | None = None
     before: int | None = None
