@@ -35,7 +35,7 @@ class Used:
     def go(self, product: Product, run: Run) -> None:
         """The run, which dies until it has come to its end."""
         faults = self._faults(product)
-        while faults.perhaps_dies(lambda: finish(product, run) or True) is None:
+        while faults.perhaps_dies(lambda: finish(product, run) or True) is None:  # it died
             pass
 
     def between(self, product: Product, _: int) -> None:
