@@ -177,6 +177,22 @@ def test_late_lists_idle_partitions_and_what_lands_after_close_are_reported_with
     hold_replay(product)
 
 
+def test_a_promotion_reports_what_landed_too_late_in_the_runs_that_its_version_lacked(tmp_path):
+    product = Product(tmp_path, {"s": replace(PLAIN, landing_delay=0)})
+    product.land("s", [obj("a", 10, partitions=("p0",))])
+    product.run(at(12))
+    built = product.pipeline().backfill(at(0), None)["version"]
+    product.run(at(20))
+    product.land("s", [Obj("b", at(21), tuple(Row("p0", at(19), at(t)) for t in (15, 17, 21)))])
+    product.run(at(21))
+    reported = findings(product)
+    assert reported["p0", "LandedTooLate"] == 2
+    assert product.pipeline().promote(built)["brought_up"] == [2, 3]
+    product.version = built
+    assert findings(product) == reported
+    hold_replay(product)
+
+
 def test_as_of_never_goes_back_and_never_lies_ahead_of_the_clock(tmp_path):
     product = Product(tmp_path, {"s": PLAIN})
     product.land("s", [Obj("a", at(14))])

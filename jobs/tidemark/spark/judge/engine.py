@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
@@ -107,18 +107,24 @@ class Engine(Builder):
         if source.punctuated is not None:
             left = marks.marks_of(rows(), source.punctuated, source.lifetimes, opening)
             partitions = accounts.with_marks(partitions, left)
-        limits = {
-            name: state.estimated_high
-            for name, state in opening.states.items()
-            if name in partitions and state.estimated_high is not None and source.policy.late is not None
-        }
-        late = {}
-        if limits:
-            arrived = with_own_arrival(self.spark, source, rows(), batch.objects)
-            late = accounts.count_arrivals_before(arrived, OWN, limits)
+        late = self.landed_too_late(batch, partitions, rows)
         judged = judged_objects(batch.objects, accounts.files_of(counts), found)
         skipped = skipped_rows(self.spark, source, rows, judged, opening)
         return Outcome((counts.digest(batch.events),), partitions, judged, skipped, late)
+
+    def landed_too_late(
+        self, batch: MicroBatch, partitions: Collection[str], rows: Callable[[], DataFrame]
+    ) -> dict[str, Occurrence]:
+        """Count, by partition, event rows whose own arrival is before an estimated arrival that was used before the
+        batch."""
+        source, states = batch.source, batch.opening.states
+        used = {name: states[name].estimated_high for name in partitions if name in states}
+        limits = {name: high for name, high in used.items() if high is not None and source.policy.late is not None}
+        if not limits:
+            return {}
+        return accounts.count_arrivals_before(
+            with_own_arrival(self.spark, source, rows(), batch.objects), OWN, limits
+        )
 
     def count(
         self, source: SourceSpec, rows: DataFrame, objects: Sequence[LandedObject], version: int = NEWEST

@@ -67,9 +67,10 @@ class SliceEngine:
             found = accounts.with_marks(found, left)
         rows = {name: report.seen.rows for name, report in found.items()}
         skipped = self._left_out(source, batch_id, rows)
+        late = self.engine.landed_too_late(part, found, written.rows)
         left_open, states = self.engine.write_states(part, written.rows, found, recovering)
         digests = (counts.digest(batch.events), *states)
-        return Outcome(digests, found, tuple(objects), skipped, left_open=left_open, recorded=written.number)
+        return Outcome(digests, found, tuple(objects), skipped, late, left_open, recorded=written.number)
 
     def judged(self, table: str, first: int, last: int) -> DataFrame | None:
         """Rows of an events table that streams may take, as the engine has written them."""
