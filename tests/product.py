@@ -118,14 +118,17 @@ class Product:
     def run(self, as_of: int, **options: Any) -> dict[str, Any]:
         return self.pipeline().run(as_of, **options)
 
+    def go(self, run: oracle.Run, **options: Any) -> dict[str, Any]:
+        """Run, or close, as of the run's time."""
+        if run.close:
+            return self.pipeline().close(as_of=run.as_of)
+        return self.run(run.as_of, **options)
+
     def feed(self, name: str, runs: Sequence[oracle.Run], **options: Any) -> None:
         """Land and run one run after the other, closing where the log does."""
         for run in runs:
             self.land(name, run.objects)
-            if run.close:
-                self.pipeline().close(as_of=run.as_of)
-            else:
-                self.run(run.as_of, **options)
+            self.go(run, **options)
 
     def folder_of(self, table: str) -> Path:
         return self.folder / "warehouse" / "tested" / f"v{self.version}" / table

@@ -63,19 +63,11 @@ def _fitted(kind: str, run: Run) -> Run:
     return replace(run, objects=tuple(fitting(kind, item) for item in run.objects), close=False)
 
 
-def finish(product: Product, run: Run) -> None:
-    """The run, or the close."""
-    if run.close:
-        product.pipeline().close(as_of=run.as_of)
-    else:
-        product.run(run.as_of)
-
-
 def judged(
     folder: Path,
     landing: Landing,
     between: Callable[[Product, int], None] | None = None,
-    go: Callable[[Product, Run], None] = finish,
+    go: Callable[[Product, Run], Any] = Product.go,
     **settings: Any,
 ) -> Product:
     """A pipeline with these settings that has taken all objects, run by run, and is closed; `between` is called

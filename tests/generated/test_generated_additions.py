@@ -14,9 +14,7 @@ from engines import Duck, assert_equal, written
 from sources import Landing, judged, keys_of
 from wholes import PIPELINES, STREAMS, newest, whole
 
-from oracle import SECOND
 from product import Product
-from strategies import BASE
 from tidemark.errors import ConfigError
 from tidemark.runner.kept_rows import ensure_rows
 
@@ -56,8 +54,7 @@ def test_runs_go_on_from_promoted_versions_with_the_rows_that_another_engine_com
     drawn = whole("promoted", number)
 
     def promoted(product: Product, _: int) -> None:
-        begin = drawn.a_time(product)
-        end = begin + 3 * SECOND if drawn.dice.random() < 0.5 and begin + 3 * SECOND < passed(product) else None
+        begin, end = drawn.a_range(product)
         built = product.pipeline().backfill(begin, end)
         assert built["identical"], (begin, end, built["difference"], drawn.where)
         product.pipeline().promote(built["version"])
@@ -84,13 +81,6 @@ def possible(product: Product, landing: Landing, streams: dict[str, Any], first:
             assert refused.isdisjoint(first)
         streams = {name: keys for name, keys in streams.items() if name not in refused}
     return streams
-
-
-def passed(product: Product) -> int:
-    """The time that all streams and sources have passed, microseconds."""
-    last = newest(product)
-    marks = [*last.combined.values(), *(end.state for end in last.streams.values())]
-    return min((BASE if mark.watermark is None else mark.watermark) for mark in marks)
 
 
 def _ends_after(row: str, begins: int | None) -> bool:

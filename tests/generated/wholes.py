@@ -12,8 +12,10 @@ from samples import drawn
 from sources import Landing, landings
 from test_generated_pipelines import streams_of
 
+from oracle import SECOND
 from product import Product
 from strategies import BASE
+from tidemark.core.backfill.ranges import passed_by
 from tidemark.core.batch_result import BatchRecord
 
 PIPELINES = int(os.environ.get("PIPELINES", "2"))
@@ -36,6 +38,12 @@ class Whole:
         times = sorted(row["_system_timestamp"] for row in rows if row["_system_timestamp"] is not None)
         return self.dice.choice(times or [BASE])
 
+    def a_range(self, product: Product) -> tuple[int, int | None]:
+        """Begin and end of a range to backfill, microseconds: it ends (None: never) before what all have passed."""
+        begin = self.a_time(product)
+        ends = self.dice.random() < 0.5 and passed(product, begin + 3 * SECOND)
+        return begin, begin + 3 * SECOND if ends else None
+
 
 def whole(kind: str, number: int, streams: int = STREAMS) -> Whole:
     """The pipeline of this number for a kind of test, always the same, with so many streams."""
@@ -51,3 +59,10 @@ def newest(product: Product) -> BatchRecord:
     through = ledger.last().committed_through
     (last,) = ledger.batches(through, through)
     return last
+
+
+def passed(product: Product, time: int) -> bool:
+    """True if all streams and sources have passed a time, with the lateness that their windows allow."""
+    last, streams = newest(product), product.pipeline().spec.streams
+    late = {name: step.windows.lateness for name, step in streams.items() if step.windows is not None}
+    return passed_by(time, last.combined, last.streams, late)

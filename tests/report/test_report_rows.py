@@ -322,8 +322,9 @@ def test_names_that_differ_in_case_alone_are_one_exported_column(tmp_path: Path)
     payload = pq.read_table(tmp_path / "o.parquet").select(["v"])
     assert payload.to_pylist() == [{"v": 1}, {"v": 0}]
     export_rows(tables, Filter(), tmp_path / "o.csv", "csv")
-    assert [row["v"] for row in read_csv(tmp_path / "o.csv")] == ["1", "0"]
-    assert {name.lower() for name in read_csv(tmp_path / "o.csv")[0]} & {"v_1"} == set()
+    rows = read_csv(tmp_path / "o.csv")
+    assert [row["v"] for row in rows] == ["1", "0"]
+    assert "v_1" not in map(str.lower, rows[0])
 
 
 def test_columns_of_one_name_and_two_types_are_refused_in_parquet_only(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
-from tidemark.core.policy import REQUIREMENT, Fate
+from tidemark.core.policy import REQUIREMENT, Fate, Reason
 from tidemark.spark.columns import IDENTITY
 from tidemark.spark.digests import key_hash
 from tidemark.spark.expressions import value_of
@@ -29,6 +29,12 @@ def quarantined_before() -> Column:
     first = F.element_at("_reasons", 1)
     stays = (F.col("_disposition") == Fate.QUARANTINED.value) & ~first.startswith(REQUIREMENT)
     return F.when(stays, F.concat_ws(",", "_reasons"))
+
+
+def admitted() -> Column:
+    """True for event rows that were judged: rows that are neither quarantined nor duplicates."""
+    repeated = F.array_contains("_reasons", Reason.DUPLICATE.value)
+    return (F.col("_disposition") != Fate.QUARANTINED.value) & ~repeated
 
 
 def identity(rows: DataFrame, source: SourceSpec) -> dict[str, Column]:

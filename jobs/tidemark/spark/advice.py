@@ -24,7 +24,8 @@ from tidemark.core.advice import held_out
 from tidemark.core.advice.grid import Grid, GridCounts
 from tidemark.core.advice.history import Cells
 from tidemark.core.advice.maxima import High, before_chunks
-from tidemark.core.policy import Action, Fate, Reason
+from tidemark.core.policy import Action
+from tidemark.spark.admission import admitted
 from tidemark.spark.columns import ARRIVAL, BAD, BATCH, CHUNK, END, EVENT, KEY, OFFSET, PARTITION, STAGED
 from tidemark.spark.compat.jvm import context_of, scala_columns
 from tidemark.spark.judge.engine import Engine
@@ -127,14 +128,12 @@ class AdvisedRows:
     def _rows(self, *more: str) -> DataFrame:
         """All rows. Rows that no tolerance judges (quarantined rows and duplicates) have no event time."""
         events = self.engine.spark.read.format("delta").load(self.engine.location(f"events/{self.source.name}"))
-        sound = F.col("_disposition") != Fate.QUARANTINED.value
-        sound &= ~F.array_contains("_reasons", Reason.DUPLICATE.value)
         return events.where(F.col("_batch_id") <= self.through).select(
             F.col("_partition").alias(PARTITION),
             F.col("_batch_id").alias(BATCH),
             F.col("_offset").alias(OFFSET),
             F.unix_micros("_arrival_time").alias(ARRIVAL),
-            F.when(sound, F.unix_micros("_event_time")).alias(EVENT),
+            F.when(admitted(), F.unix_micros("_event_time")).alias(EVENT),
             F.unix_micros("_end_time").alias(END),
             *([key_of_substream().alias(KEY)] if self._keyed else []),
             *more,

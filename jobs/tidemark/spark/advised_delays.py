@@ -16,10 +16,11 @@ from tidemark.config import SourceSpec
 from tidemark.core.advice.delays import RowsBehind
 from tidemark.core.punctuation import Every, Mark, Punctuation
 from tidemark.core.times import MAX_TIME
+from tidemark.spark.admission import admitted
 from tidemark.spark.columns import END, EVENT, MARK, OFFSET, PARTITION
 from tidemark.spark.judge.engine import Engine
 from tidemark.spark.maxima import range_of
-from tidemark.spark.punctuation.state import marked_events, moves_punctuations, punctuation_columns
+from tidemark.spark.punctuation.state import marked_events, punctuation_columns
 
 _BEHIND, _ALWAYS, _SOUND = "__tidemark_behind", "__tidemark_always", "__tidemark_sound"
 
@@ -63,7 +64,7 @@ def _compared(events: DataFrame, source: SourceSpec) -> DataFrame:
 
 def _issuing(rows: DataFrame, punctuation: Punctuation, every: Every) -> DataFrame:
     """Rows with their event time in `issuing` if they issue a punctuation, in `sets` if they are one; else null."""
-    columns = punctuation_columns(punctuation, moves_punctuations(), F.col(EVENT))
+    columns = punctuation_columns(punctuation, admitted(), F.col(EVENT))
     rows = rows.withColumns({"counts": columns.counts, "period": columns.period, "sets": columns.sets})
     if every.count is not None:
         issues = F.count_if("counts").over(_upto(Window.currentRow)) % every.count == 0
@@ -79,4 +80,4 @@ def _upto(last: int) -> WindowSpec:
 
 
 def _judged() -> Column:
-    return moves_punctuations() & (F.col(MARK) != Mark.PUNCTUATION.value)
+    return admitted() & (F.col(MARK) != Mark.PUNCTUATION.value)

@@ -17,6 +17,7 @@ from tidemark.config import SourceSpec
 from tidemark.core.batch_result import NEWEST, Occurrence, TableDigest
 from tidemark.core.policy import Fate
 from tidemark.core.punctuation import Mark, Punctuation
+from tidemark.spark.admission import admitted
 from tidemark.spark.columns import BAD, BEHIND, EARLIER, EVENT, MARK, MATCH, OFFSET, PAIR, PARTITION, STAMP
 from tidemark.spark.digests import measured
 from tidemark.spark.maxima import paired
@@ -29,7 +30,7 @@ from tidemark.spark.punctuation.lifetimes import (
     open_before,
     open_table,
 )
-from tidemark.spark.punctuation.state import mark_columns, marked_events, moves_punctuations
+from tidemark.spark.punctuation.state import mark_columns, marked_events
 from tidemark.spark.tables.accounts import occurrences
 from tidemark.spark.tables.delta import append_measured, holds, quoted, slice_of
 
@@ -135,7 +136,7 @@ def _began(events: DataFrame, source: SourceSpec) -> DataFrame:
 
 def _ends(events: DataFrame, source: SourceSpec, open_: DataFrame | None, tasks: int) -> DataFrame:
     """End edges among a batch's event rows that close a lifetime or leave one open, with `PAIR`."""
-    fate = F.when(moves_punctuations(), F.col("_disposition"))
+    fate = F.when(admitted(), F.col("_disposition"))
     role = (
         F.when((F.col(MARK) == Mark.START.value) & F.col("_system_timestamp").isNotNull(), "start")
         .when((F.col(MARK) == Mark.END.value) & (fate == Fate.ON_TIME.value), "end")

@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidemark.core.advance import Opening
-from tidemark.core.policy import Fate, Reason
 from tidemark.core.punctuation import Every, Mark, Marks, Punctuation, Shape
 from tidemark.core.watermarks import PartitionState, latest
+from tidemark.spark.admission import admitted
 from tidemark.spark.columns import ARRIVAL, CELL, END, EVENT, MARK, MATCH, OFFSET, PARTITION, PUNCTUATED, SEED, TASK
 from tidemark.spark.expressions import text_of, value_of
 from tidemark.spark.local_frames import Columns, small_frame
@@ -78,12 +78,6 @@ def punctuation_columns(punctuation: Punctuation, sound: Column, event: Column) 
     )
 
 
-def moves_punctuations() -> Column:
-    """True for event rows that may set punctuations: rows that are neither quarantined nor duplicates."""
-    repeated = F.array_contains("_reasons", Reason.DUPLICATE.value)
-    return (F.col("_disposition") != Fate.QUARANTINED.value) & ~repeated
-
-
 def marked_events(events: DataFrame, punctuation: Punctuation, shape: Shape) -> DataFrame:
     """Event rows with `MARK`, `END`, `MATCH`, partition, offset and `EVENT` under the names that judging uses."""
     named = events.withColumns(mark_columns(events, punctuation, shape))
@@ -102,7 +96,7 @@ def issued_by_events(
     first. So the cells of one partition can be divided among tasks.
     """
     rows = marked_events(events, punctuation, shape).withColumn(ARRIVAL, F.unix_micros("_arrival_time"))
-    columns = punctuation_columns(punctuation, moves_punctuations(), F.col(EVENT))
+    columns = punctuation_columns(punctuation, admitted(), F.col(EVENT))
     named = {name: column.alias(name) for name, column in columns._asdict().items()}
     if punctuation.every is None:
         return rows.select(PARTITION, ARRIVAL, named["sets"].alias(PUNCTUATED))
@@ -151,7 +145,7 @@ def marks_of(events: DataFrame, punctuation: Punctuation, shape: Shape, opening:
     one, it must still be found, and aggregates in any order suffice for that.
     """
     rows = marked_events(events, punctuation, shape)
-    columns = punctuation_columns(punctuation, moves_punctuations(), F.col(EVENT))
+    columns = punctuation_columns(punctuation, admitted(), F.col(EVENT))
     there = F.col("_system_timestamp").isNotNull()
     opened = F.when(there & (F.col(MARK) == Mark.START.value), 1).when(there & (F.col(MARK) == Mark.END.value), -1)
     rows = rows.select(
