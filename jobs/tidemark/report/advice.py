@@ -23,12 +23,12 @@ def tolerance(micros: int | None) -> str:
 
 
 def behind(delay: int | None) -> str:
-    """Return in words by how much output lags behind the latest arrival; None: there is no output."""
+    """Return in words how far output lags behind the latest arrival; None: there is no output."""
     return "no output" if delay is None else brief(delay)
 
 
 def target(dropped: float | None, adjusted: float | None) -> str:
-    """Return the targets as the shares that they allow; empty where no target is given."""
+    """Return in words the shares of rows that the targets allow; empty without targets."""
     parts = [("dropped", dropped), ("adjusted", adjusted)]
     return " and ".join(f"at most {figure(100 * most)}% {fate}" for fate, most in parts if most is not None)
 

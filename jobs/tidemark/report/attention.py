@@ -1,7 +1,7 @@
 """Abnormal progress of a source: delays beyond their limits, and partitions that do not progress.
 
-The rules are those of the quality checks `watermark_delay`, `output_delay` and `partitions_progress`. One
-partition of several is always the lowest: that alone is not abnormal.
+The rules are those of the quality checks `watermark_delay`, `output_delay` and `partitions_progress`. A partition is
+not abnormal only because its watermark is the lowest: one always is.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Limits:
 def abnormal(delays: Limits, limits: Limits, held: Mapping[str, str], standing: Collection[str]) -> Iterator[str]:
     """Yield a clause for each delay beyond its limit and for each partition that holds its source back abnormally.
 
-    `held` maps each partition that holds back to its reason; `standing` are the partitions that do not progress.
-    Where the output delay exceeds its limit, all partitions that hold it back are named.
+    `held` maps each partition that holds the source back to the reason. `standing`: partitions that do not progress.
+    If the output delay exceeds its limit, every partition of `held` is abnormal, else only those in `standing`.
     """
     over = [name for name in ("watermark_delay", "output_delay") if _exceeds(delays, limits, name)]
     for name in over:
@@ -49,8 +49,8 @@ def _exceeds(delays: Limits, limits: Limits, name: str) -> bool:
 def standing_still(
     states: Mapping[str, PartitionState], rules: SourceRules | None, as_of: int | None, before: int | None
 ) -> set[str]:
-    """Partitions without a watermark, and those idle for longer than the late tolerance of their source (without one:
-    for more than one run). `as_of` belongs to the last run, `before` to the run before that; microseconds UTC."""
+    """Partitions without a watermark, or idle for longer than the source's `late_arrival` (if it is off: for more
+    than one run). `as_of` belongs to the last run, `before` to the run before it; microseconds UTC."""
     return {name for name, state in states.items() if state.watermark is None or _idle(state, rules, as_of, before)}
 
 

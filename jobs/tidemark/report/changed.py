@@ -80,7 +80,7 @@ def changed_windows(rows: Dataset, values: Collection[str]) -> list[ChangedWindo
 
 
 def _values(row: Row, shown: Sequence[str], side: str) -> Row | None:
-    """Values of a window on one side, by name; None if it is not there."""
+    """Values of a window on one side, by name; None if the window is not there."""
     if not row[f"there_{side}"]:
         return None
     return {name: row[f"{side}_{index}"] for index, name in enumerate(shown)}
@@ -112,7 +112,7 @@ def _quoted(name: str) -> str:
 
 
 def window_text(window: ChangedWindow) -> str:
-    """Return one changed window in words: its ends, and the values that differ."""
+    """Return one changed window in words: its ends, and the values that changed."""
     about = "".join(f", {name} {value}" for name, value in window["about"].items())
     where = f"{moment_of(window['start'])} to {moment_of(window['end'])}{about}"
     before, after = window["before"], window["after"]

@@ -81,7 +81,7 @@ def payload_columns(schema: pa.Schema) -> list[str]:
 
 
 def event_rows(source: str, table: pa.Table) -> Iterator[EventRow]:
-    """Yield the rows of an Arrow table that has every column of an events table."""
+    """Yield the rows of an Arrow table with all columns of an events table."""
     payload = payload_columns(table.schema)
     timed = [name for name in payload if pa.types.is_timestamp(table.schema.field(name).type)]
     for index in range(table.num_rows):

@@ -34,10 +34,10 @@ def export_rows(
     """Write the matching rows (the newest `limit`, or all) to `target` and return `{path, format, rows}`. With
     `letters`, write one line for each dead letter: `_window_start`, `_window_end`, then the columns of its row.
 
-    Columns: `_source`, those of the events tables, `_moved_micros`, then the payload; sources that lack a column
+    Columns: `_source`, the columns of events tables, `_moved_micros`, then the payload; sources that lack a column
     have nulls. In CSV times are ISO 8601 with Z, reasons joined by `;`, bytes base64, nested values JSON. A file
-    appears whole or not at all; what does not fit in memory is sorted on disk. Raises UsageError for an unknown
-    format or filter, or if columns of one name differ in type (Parquet).
+    appears whole or not at all; rows that do not fit in memory are sorted on disk. Raises UsageError for an unknown
+    format or filter, or, for Parquet, if columns of one name differ in type.
     """
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}", hint=f"one of: {', '.join(FORMATS)}")
@@ -53,8 +53,8 @@ def export_rows(
 
 
 def _payload(datasets: Mapping[str, Dataset], *, text: bool) -> list[str]:
-    """Return the payload columns, each as its first source writes it: names that differ in case alone are one
-    column. Raises UsageError where types differ, unless written as text."""
+    """Return the payload columns, named as in the first source that has them: names that differ only in case are one
+    column. Raises UsageError if types differ and `text` is false."""
     known: dict[str, tuple[str, str, pa.DataType]] = {}
     for source, dataset in datasets.items():
         for name in payload_columns(dataset.schema):
@@ -98,7 +98,7 @@ def _query(
 
 
 def _columns(selected: Selection, payload: Sequence[str], *, text: bool) -> str:
-    """Return the select list of one source: the columns to write, and the unformatted ones to sort by."""
+    """Return the select list of one source: the columns to write, and unformatted columns for sorting."""
     name, schema = selected.source.replace("'", "''"), selected.events.schema
     found = [f"'{name}' AS source", "_arrival_time", "_batch_id", "_partition", "_offset"]
     found += [f"{_written(schema, column, text=text)} AS r_{column}" for column in EVENT_COLUMNS]

@@ -31,7 +31,7 @@ LONGEST = 1_000
 
 
 def known_dimensions(by: Sequence[str]) -> list[str]:
-    """Return the dimensions without duplicates. Raises UsageError if there is none, or an unknown one."""
+    """Return the dimensions without duplicates. Raises UsageError if there is none, or if one is unknown."""
     names = list(dict.fromkeys(by))
     for name in names:
         if name not in DIMENSIONS:
@@ -50,10 +50,10 @@ def count_rows(
     letters: Dataset | None = None,
 ) -> GroupsRecord:
     """Count the matching rows by dimensions and return the largest `limit` (at most 1,000) groups; `batches` names
-    runs.
+    the runs.
 
-    `hour` and `day` are those of arrival, UTC. A row with two reasons counts once in each reason's group; a row
-    without a reason counts under null. `total` counts each row, or each dead letter, once.
+    `hour` and `day` are hour and day of arrival, UTC. A row with two reasons counts once in the group of each reason;
+    a row without a reason counts under null. `total` counts each row, or each dead letter, once.
     """
     dimensions = known_dimensions(by)
     chosen = choose(datasets, where, letters)
@@ -98,7 +98,7 @@ def _floor(step: int) -> str:
 def _largest(
     connection: duckdb.DuckDBPyConnection, dimensions: Sequence[str], limit: int
 ) -> tuple[list[RowGroup], int]:
-    """Return the largest groups, ties in the order of their names, and the number of all groups."""
+    """Return the largest groups, groups of equal size by name, and the number of all groups."""
     names = ", ".join(f'"{name}"' for name in dimensions)
     shown = names.replace('"reason"', 'unnest(CASE WHEN len("reason") = 0 THEN [NULL] ELSE "reason" END) AS "reason"')
     grouped = f"SELECT {names}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {shown}, n FROM counted) GROUP BY {names}"  # noqa: S608

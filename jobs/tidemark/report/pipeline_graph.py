@@ -18,8 +18,8 @@ _ENTITIES = str.maketrans(
 
 
 def page(spec: PipelineSpec) -> str:
-    """Return Markdown: sources and streams, how rows are judged, and each stream's operators. Values that the
-    configuration takes from the environment are replaced by their names."""
+    """Return Markdown: sources and streams, how rows are judged, and each stream's operators. Values from the
+    environment are replaced by the names of their variables."""
     return hidden(_page(spec))
 
 
@@ -64,7 +64,7 @@ def _label(stream: StreamSpec) -> str:
 
 
 def described(stream: StreamSpec) -> Iterator[str]:
-    """Yield what a stream does with its input, a line for each: its operator, groups and condition."""
+    """Yield what a stream does with its input: a line each for operator, groups and condition."""
     yield from _operator(stream)
     if stream.group_by:
         yield "by " + ", ".join(stream.group_by)

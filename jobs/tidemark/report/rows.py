@@ -1,7 +1,7 @@
 """Finds rows, with their reasons and shifts: newest first, with an exact total.
 
-Two narrow scans count the matches and find the newest; only then are whole rows read, and only from files that
-hold some of those found.
+Two narrow scans count the matches and find the newest. Only then are whole rows read, only from files that hold some
+of these rows.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def find_rows(
 ) -> RowsRecord:
     """Return the newest `limit` (at most 1,000) of the matching rows; `datasets` are events by source.
 
-    Order: by arrival (rows without one last), then batch, both descending, then source, partition and offset, the
-    last descending. `total` counts all that match; `truncated` is true if there are more. With the dead letters of
-    a stream: each of them, with its row's payload and the window that it is late for. If no condition but the
-    source is given, `gone` counts those whose row is no longer in the events table.
+    Order: by arrival (rows without one last) and batch, both descending, then source, partition, and offset,
+    descending. `total` counts all matches; `truncated`: there are more than returned. With `letters`, the dead
+    letters of a stream: one entry for each, with its row's payload and the window that it is late for. If no
+    condition but the source is given, `gone` counts dead letters whose row is no longer in the events table.
     """
     chosen = choose(datasets, where, letters)
     if limit < 0:
@@ -113,7 +113,7 @@ def _windows(keys: pa.Table) -> list[WindowBounds]:
 
 
 def _range(keys: pa.Table) -> Condition:
-    """Return the condition that skips files and row groups without any of the keys."""
+    """Return a condition that skips files and row groups without any of the keys."""
     names = ("_batch_id", "_offset", "_partition")
     listed = [pc.field(name).isin(pc.unique(keys[name])) for name in names]
     earliest = micros_of(pc.min(keys["_arrival_time"]))

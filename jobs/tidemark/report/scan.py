@@ -38,7 +38,7 @@ def sql() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) -> pa.RecordBatchReader:
-    """Read the rows that fulfil `where`, once, in small batches so that wide rows fit in memory."""
+    """Read the rows that fulfil `where`, once, in small batches, so that wide rows fit in memory."""
     names = None if columns is None else list(columns)
     return dataset.scanner(
         columns=names, filter=where, batch_size=1 << 15, batch_readahead=4, fragment_readahead=2
@@ -46,8 +46,8 @@ def stream(dataset: Dataset, columns: Sequence[str] | None, where: Condition) ->
 
 
 def files_here(dataset: Dataset, where: Condition) -> list[str]:
-    """Return the files that may have rows that fulfil `where`, for DuckDB to read itself. Empty if the table is not
-    in a folder of this machine, or if DuckDB would take a path for a pattern."""
+    """Return the files that may have rows that fulfil `where`, for DuckDB to read directly. Empty if the table is not
+    in a folder of this machine, or if DuckDB would read a path as a pattern."""
     system = getattr(dataset, "filesystem", None)
     if not isinstance(system, SubTreeFileSystem) or not isinstance(system.base_fs, LocalFileSystem):
         return []
@@ -83,7 +83,7 @@ UNREPEATED = f"NOT list_contains(_reasons, '{Reason.DUPLICATE}')"
 
 
 def first_offset(events: Dataset, where: pc.Expression, substream: tuple[str | None] | None) -> int | None:
-    """Return the smallest offset among the rows that fulfil `where`, of one substream (null is one) if given."""
+    """Return the smallest offset of rows that fulfil `where`, within `substream` if given (`(None,)`: null)."""
     columns = ["_offset"] if substream is None else ["_offset", "_substream"]
     with sql() as connection:
         connection.register("found", stream(events, columns, where))

@@ -39,7 +39,7 @@ class Filter:
     batch: int | None = None
 
     def condition(self) -> Condition:
-        """Return all conditions but the reason, in the form by which files are skipped."""
+        """Return all conditions but the reason, in a form that lets Arrow skip files."""
         arrival = pc.field("_arrival_time")
         return both(
             None if self.fate is None else pc.field("_disposition") == self.fate,
@@ -61,7 +61,7 @@ class Selection:
 
 def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | None = None) -> list[Selection]:
     """Return the tables that a filter covers, with the dead letters of a stream if given. Raises UsageError for a
-    filter that can match nothing in any table."""
+    filter that no row can match."""
     _known("source", where.source, list(datasets))
     _known("fate", where.fate, [fate.value for fate in Fate])
     if where.reason is None or not _REQUIREMENT.fullmatch(where.reason):
@@ -78,8 +78,8 @@ def choose(datasets: Mapping[str, Dataset], where: Filter, letters: Dataset | No
 def matching(
     connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
-    """Register the matching rows under `name` and return SQL of a relation of them; it can be read once. With dead
-    letters it has one row for each, with their `WINDOW_COLUMNS`."""
+    """Register the matching rows under `name` and return SQL of a relation of them; it can be read once. For dead
+    letters the relation has one row each, with `WINDOW_COLUMNS`."""
     if columns is not None and where.reason is not None:
         columns = [*columns, "_reasons"]
     if chosen.letters is None:
@@ -95,8 +95,8 @@ def matching(
 def _lettered(
     connection: duckdb.DuckDBPyConnection, name: str, chosen: Selection, where: Filter, columns: list[str] | None
 ) -> str:
-    """Return SQL that joins rows with each window that they came late for. Events outside the dead letters' range of
-    offsets are not read."""
+    """Return SQL that joins rows with each window that they came late for. Only events between the smallest and the
+    largest offset of dead letters are read."""
     letters = chosen.letters if chosen.letters is not None else chosen.events
     narrow = None if columns is None else list(dict.fromkeys([*columns, "_partition", "_offset"]))
     connection.register(f"{name}_range", stream(letters, ["_offset"], None))

@@ -18,7 +18,7 @@ from tidemark.report.attention import Limits, abnormal, standing_still
 from tidemark.report.words import duration, iso, moment
 
 LONGEST = 1_000
-"""Most partitions in a list; if it is cut, those that hold a source back are kept first."""
+"""Most partitions in a list; if the list is cut, partitions that hold a source back are kept first."""
 
 States = Mapping[tuple[str, str], PartitionState]
 
@@ -36,9 +36,9 @@ def status(
     """Return `{as_of, partitions[], sources[], runs[], truncated}`, partitions by source and name, runs newest first.
 
     `as_of` is the last recorded one: delays and idle times are measured from it, never from a clock. `batches` are
-    the recent ones; a run whose first batches are missing is left out. `sources` adds declared
-    partitions that have no state yet, and policies for the sentences. `limits` are the longest delays of each
-    source. `config` is the pipeline's file, as the shown commands name it.
+    the recent ones; a run whose first batches are missing is left out. `sources` adds declared partitions without a
+    state, and policies for the sentences. `limits` are the longest delays allowed for each source. `config`: the
+    pipeline's file, as the shown commands name it.
     """
     rules = sources or {}
     before = max((record.as_of for record in batches if record.as_of != as_of), default=None)
@@ -81,7 +81,7 @@ class _Progress:
 
     @cached_property
     def _by_source(self) -> dict[str, dict[str, PartitionState]]:
-        """States of partitions by source; none of a source that has none yet."""
+        """States of partitions by source; an empty dict for a source without states."""
         found: dict[str, dict[str, PartitionState]] = {name: {} for name in (*self.combined, *self.rules)}
         for (source, partition), state in self.states.items():
             found.setdefault(source, {})[partition] = state
@@ -98,7 +98,7 @@ class _Progress:
 
 
 def _with_declared(states: States, rules: Mapping[str, SourceRules]) -> States:
-    """States with empty ones of declared partitions that have none yet."""
+    """Add empty states for declared partitions that have none yet."""
     declared = {(rule.name, name): PartitionState() for rule in rules.values() for name in rule.partitions}
     return declared | dict(states)
 
@@ -148,8 +148,8 @@ def _newest(states: Mapping[str, PartitionState]) -> int | None:
 def _source(
     name: str, combined: Combined, newest: int | None, as_of: int | None, held: Mapping[str, str]
 ) -> SourceSummary:
-    """Return the progress of a source: watermark delay of its largest watermark, output delay of its combined one.
-    Its `attention` is empty."""
+    """Return the progress of a source. Watermark delay: of its largest watermark. Output delay: of its combined
+    watermark. `attention` is empty."""
     delay, output = (None if as_of is None or mark is None else as_of - mark for mark in (newest, combined.watermark))
     return {
         "source": name,
@@ -171,10 +171,10 @@ def _text(micros: int | None) -> str | None:
 def _holding(
     states: Mapping[str, PartitionState], combined: Combined | None, rules: SourceRules | None
 ) -> dict[str, str]:
-    """Map each partition that holds the combined watermark back to its reason.
+    """Map each partition that holds the combined watermark back to the reason.
 
-    These are the partitions without a watermark; if there are none, those with the lowest where another is
-    further.
+    These are the partitions without a watermark. If there are none: the partitions with the lowest watermark, if
+    another one is further.
     """
     if combined is not None and combined.complete:
         return {}
@@ -242,6 +242,6 @@ def _run(records: Sequence[BatchRecord], config: str) -> PastRunSummary:
 
 
 def _dropped_rows(records: Sequence[BatchRecord], config: str) -> str:
-    """Return the command that lists dropped rows of a run: those of the batch that dropped most."""
+    """Return the command that lists the dropped rows of the run's batch with most of them."""
     most = max(records, key=lambda record: total(record.accounts)[0][Fate.DROPPED])
     return command("rows", config, options=("--fate", "dropped", "--batch", str(most.batch_id)))

@@ -12,7 +12,7 @@ from tidemark.errors import UsageError
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """Yield a path to write to, so that `target` appears whole or not at all: a file beside it, renamed at the end. A
+    """Yield the path of a file beside `target`, renamed at the end, so that `target` appears whole or not at all. A
     pipe or device is written directly. Raises UsageError if there is no folder or no file can be made in it."""
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", hint="make it, or choose another place")

@@ -113,8 +113,8 @@ def explanation_view(record: ExplainRecord) -> RenderableType:
 
 
 def status_view(record: StatusRecord, width: int) -> RenderableType:
-    """Show the result of `status`: one line for each partition, the causes that hold sources back, last runs, and the
-    next command."""
+    """Show the result of `status`: one line for each partition, the reasons that hold sources back, last runs, and
+    the next command."""
     parts: list[RenderableType] = [*_standing(record, width)]
     if record["as_of"] is None:
         return Group(*parts, Text("No run is committed yet." if parts else "Nothing has run yet."))
@@ -144,7 +144,7 @@ def status_view(record: StatusRecord, width: int) -> RenderableType:
 
 
 def _standing(record: StatusRecord, width: int) -> Iterator[RenderableType]:
-    """Yield the run that is not committed: its cause, the failed checks, and the commands to continue with."""
+    """Yield the state of the uncommitted run: its cause, the failed checks, and the commands to continue with."""
     found = record.get("standing")
     if found is None or not found["sentence"]:
         return
@@ -177,8 +177,8 @@ def _indented(view: RenderableType) -> RenderableType:
 
 
 def _command(line: str, width: int) -> RenderableType:
-    """Return a command on a line of its own, without blanks behind it. If it does not fit, it continues after a
-    backslash, to be copied; a quoted word stays whole."""
+    """Return a command on its own line, without trailing blanks. A long one continues after a backslash, so that it
+    can be copied; a quoted word stays whole."""
     whole = safe(line)
     if len(whole) <= width - 2:
         return Text(f"  {whole}", style="bold")

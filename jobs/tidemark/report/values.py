@@ -19,9 +19,9 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 def plain(value: pa.Scalar[Any]) -> Plain:
     """Return one value as a JSON value.
 
-    Times become ISO 8601 (with Z unless the column has no zone), dates ISO, decimals text (exact), bytes base64.
-    NaN and infinities become the texts NaN, Infinity and -Infinity. A map becomes an object if its keys are text,
-    otherwise a list of pairs.
+    Times become ISO 8601 (with Z unless the column has no zone), dates ISO, decimals text (exact), bytes base64. NaN
+    and infinities become the texts NaN, Infinity and -Infinity. A map becomes an object if its keys are text, else a
+    list of pairs.
     """
     if not value.is_valid:
         return None

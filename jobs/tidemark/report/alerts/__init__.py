@@ -1,1 +1,1 @@
-"""Messages about a run for people: what failed, why, and what leads on."""
+"""Messages about a run for people: what failed, why, and the next steps."""

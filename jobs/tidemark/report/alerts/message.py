@@ -1,7 +1,7 @@
 """One message about a run, as plain text, as HTML for mail, and for chats that read Slack's markup.
 
-What it shows may come from landed files: every form escapes it, so that a file's name is never markup, a link, or a
-call of everybody in a chat.
+Its texts may come from landed files. Every form escapes them, so that a file's name is never markup, a link, or a
+mention of everybody in a chat.
 """
 
 from __future__ import annotations

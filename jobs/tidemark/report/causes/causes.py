@@ -1,4 +1,4 @@
-"""A cause of what is abnormal: its kind, its rows, and the kinds that follow from it."""
+"""A cause of abnormal rows: its kind, its rows, and the kinds of other causes that it explains."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _FOLLOWS: dict[Kind, frozenset[Kind]] = {
     Kind.WRONG_PARTITION: _VOLUME | {Kind.DISORDER},
     Kind.BURST: frozenset({Kind.DISORDER, Kind.DUPLICATES}),
 }
-"""Kinds that a cause brings about in the same partitions and hours; they are not named beside it."""
+"""For each kind, the kinds that it explains in the same partitions and hours: these are not reported beside it."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause, with its sentence. `first` and `last` are arrivals, microseconds UTC; no partitions mean all. `reason`
-    and `fate` are empty where rows were judged as ever. `beyond`: how far its rows are from their arrival or from the
-    watermark, microseconds (median, 95 %)."""
+    """A cause, with its sentence. `first` and `last` are arrivals, microseconds UTC. Empty `partitions` mean all.
+    `reason` and `fate` are empty if the rows were judged as usual. `beyond`: distance of its rows from their arrival
+    or from the watermark, microseconds (median, 95 %)."""
 
     kind: Kind
     source: str
@@ -72,12 +72,12 @@ class Cause:
     substream: str | None = None
 
     def weight(self) -> tuple[int, int, int]:
-        """The order of causes, the heaviest last: rows lost, rows adjusted, other rows."""
+        """Sort key, the heaviest cause last: rows lost, rows adjusted, all rows."""
         lost = self.rows if self.fate in (Fate.DROPPED, Fate.QUARANTINED) else 0
         return lost, self.rows if self.fate == Fate.ADJUSTED else 0, self.rows
 
     def brings(self, other: Cause) -> bool:
-        """Whether the other one follows from this one."""
+        """True if this cause explains the other one."""
         if self.source != other.source or other.kind not in _FOLLOWS.get(self.kind, ()):
             return False
         if {self.kind, other.kind} == {Kind.BURST, Kind.DUPLICATES}:
@@ -112,9 +112,9 @@ class Cause:
 
 
 def heaviest(causes: Iterable[Cause]) -> list[Cause]:
-    """Causes without those that follow from another one, the heaviest first.
+    """Causes that no other cause explains, the heaviest first.
 
-    Of two that bring each other about, the heavier one is kept.
+    If two causes explain each other, the heavier one is kept.
     """
     kept: list[Cause] = []
     ordered = sorted(causes, key=Cause.weight, reverse=True)
@@ -126,7 +126,7 @@ def heaviest(causes: Iterable[Cause]) -> list[Cause]:
 
 
 def clocks_change(micros: int) -> bool:
-    """Whether clocks change in Europe, America or Australia on a Sunday near a time (microseconds UTC)."""
+    """True if clocks change in Europe, America or Australia on a Sunday near a time (microseconds UTC)."""
     day, rest = divmod(micros, DAY)
     sunday = day - (day + 4) % 7  # 1970-01-04 was a Sunday
     near = [each for each in (sunday, sunday + 7) if -DAY // 2 <= (day - each) * DAY + rest <= 3 * DAY // 2]

@@ -1,8 +1,8 @@
 """Counts the rows of a scope and of its history by hour: two narrow scans, whose results stay in DuckDB.
 
-Table `cells`: p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope (true: in
-the scope), n (rows), first and last arrival, event (the latest event time). Table `repeats`: rows whose partition,
-substream and event time an earlier row has, by p, h and scope. Times are microseconds UTC.
+Table `cells` has columns p(artition), f(ile), fate, reason (the first one), h(our of arrival since the epoch), scope
+(true: in the scope), n (rows), first and last arrival, event (the latest event time). Table `repeats` counts, by p, h
+and scope, rows that repeat partition, substream and event time of another row. Times are microseconds UTC.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tidemark.report.events import instant
 from tidemark.report.scan import Condition, both, files_here, single, stream
 
 HISTORY = 14 * DAY
-"""How far back from its begin a scope is compared."""
+"""Length of the history before a scope with which the scope is compared."""
 _SAMPLED = 1 << 20
-"""Rows above which repeats are counted in a sample of event times."""
+"""Number of rows above which repeats are counted in a sample of event times."""
 _COLUMNS = ["_partition", "_file", "_disposition", "_reasons", "_arrival_time", "_event_time", "_batch_id"]
 
 
 @dataclass(frozen=True)
 class RowScope:
-    """The rows that are asked about: those of the batches `first` to `last`, or, without `first`, those of batches
-    until `last` that arrive in [since, until). `history`: the arrival from which earlier rows are read; `as_of`: the
-    time until which rows were taken, if known."""
+    """The rows to explain: rows of batches `first` to `last`; without `first`, rows of batches up to `last` that
+    arrive in [since, until). `history`: the first arrival of the earlier rows to compare with. `as_of`: time up to
+    which runs took objects, if known."""
 
     first: int | None = None
     last: int | None = None
@@ -42,7 +42,7 @@ class RowScope:
     as_of: int | None = None
 
     def read(self) -> Condition:
-        """The condition on rows that are read: the scope and its history."""
+        """The condition on rows to read: those of the scope and of its history."""
         arrival, batch = pc.field("_arrival_time"), pc.field("_batch_id")
         mine = pc.scalar(False) if self.first is None else batch >= self.first
         return both(
@@ -52,7 +52,7 @@ class RowScope:
         )
 
     def where(self) -> str:
-        """The same condition in SQL."""
+        """The condition of `read` in SQL."""
         at, mine = "_arrival_time", "false" if self.first is None else f"_batch_id >= {self.first}"
         return " AND ".join([
             "true",
@@ -72,7 +72,7 @@ class RowScope:
 
 @dataclass(frozen=True)
 class JudgedSource:
-    """A source whose rows are looked at: its rules, its events, and when its files had `landed` (`f`, batch `b`)."""
+    """A source to examine: its rules, its events, and when its files `landed` (by file `f` and batch `b`)."""
 
     rules: SourceRules
     events: Dataset
@@ -81,7 +81,7 @@ class JudgedSource:
 
 @dataclass(frozen=True)
 class CountedSource:
-    """A source that is looked at, with the connection that has its counts, and the rows that are asked about."""
+    """A source to examine, the connection that holds its counts, and the rows to explain."""
 
     connection: duckdb.DuckDBPyConnection
     source: JudgedSource
@@ -93,12 +93,12 @@ class CountedSource:
         return self.source.rules.name
 
     def read(self, columns: Sequence[str], *conditions: Condition) -> None:
-        """Register these columns of the events that are read and fulfil the conditions as `read`; once."""
+        """Register these columns of the events of scope and history that fulfil `conditions`, as `read`; once."""
         condition = both(self.asked.read(), *conditions)
         self.connection.register("read", stream(self.source.events, columns, condition))
 
     def read_all(self, columns: Sequence[str]) -> None:
-        """Register these columns of all events that are read as `read`, once; faster from a folder."""
+        """Register these columns of all events of scope and history as `read`, once; faster from a folder."""
         files = files_here(self.source.events, self.asked.read())
         rows = self.connection.read_parquet(files, union_by_name=True) if files else None
         if rows is None or not set(columns) <= set(rows.columns):
@@ -109,7 +109,7 @@ class CountedSource:
 
 
 def count(look: CountedSource) -> int:
-    """Make `cells`, `repeats` and `landed`; returns the number of rows of the scope."""
+    """Make the tables `cells`, `repeats` and `landed`; return the number of rows in the scope."""
     connection, asked, at = look.connection, look.asked, "epoch_us(_arrival_time)"
     connection.register("landed_rows", look.source.landed)
     connection.execute("CREATE TEMP TABLE landed AS SELECT f, b, max(landed) landed FROM landed_rows GROUP BY f, b")
@@ -151,7 +151,7 @@ def _count_repeats(look: CountedSource, sampled: int) -> None:
 
 def of_hours(partitions: Sequence[str], first: int, last: int) -> Condition:
     """The condition on rows of these partitions (none given: all) that arrive in the hours first..last, or whose
-    arrival is not readable."""
+    arrival cannot be read."""
     arrival = pc.field("_arrival_time")
     within = (arrival >= instant(first * HOUR)) & (arrival < instant((last + 1) * HOUR))
     named = None if not partitions else pc.field("_partition").isin(list(partitions))

@@ -1,4 +1,4 @@
-"""Reads the rows of one incident: how far beyond the tolerance, from which files, which tolerance keeps how many."""
+"""Reads the rows of one incident: their distance from the tolerance, their files, and tolerances that keep them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Beyond:
-    """How far rows are from where they should be, microseconds: quantiles; `slope`: by how much it grows in each
-    microsecond of arrival, `fit` the share of its variance that this explains."""
+    """Distance of rows from their arrival or from the watermark, microseconds: quantiles. `slope`: growth of the
+    distance in each microsecond of arrival. `fit`: share of the variance that `slope` explains (R²)."""
 
     low: int
     median: int
@@ -48,15 +48,15 @@ class Beyond:
     fit: float
 
     def grows(self, lasting: int) -> bool:
-        """Whether it grows steadily over the time that an incident lasts."""
+        """True if the distance grows steadily over `lasting`, the duration of an incident in microseconds."""
         return self.fit >= 0.7 and abs(self.slope) * lasting >= self.high // 2
 
 
 @dataclass(frozen=True)
 class Details:
-    """Rows of an incident; `first` and `last` arrival (microseconds UTC), partitions and files with their numbers of
-    rows, the largest first. `beyond` is None for rows that are not judged. `tolerances`: settings, round values, that
-    would have kept `kept` of the rows (dropped rows only). `substream`: the one that has nine of ten rows."""
+    """Rows of an incident: first and last arrival (microseconds UTC); partitions and files by number of rows, the
+    largest first. `beyond` is None for rows that were not judged. `tolerances`: round settings that would have kept
+    `kept` of the dropped rows. `substream`: the substream with nine of ten rows, if there is one."""
 
     rows: int
     first: int
@@ -69,7 +69,7 @@ class Details:
     substream: str | None = None
 
     def most(self, of: int) -> tuple[str, ...]:
-        """The fewest partitions that have nine of ten rows, if they are one or at most half of `of`; else none."""
+        """The fewest partitions that have nine of ten rows; empty if these are several and more than half of `of`."""
         names: list[str] = []
         left = self.rows
         for name, number in self.partitions:
@@ -82,7 +82,7 @@ class Details:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Rows of a file that repeat rows which came first in the file `origin`; arrivals in microseconds UTC."""
+    """Rows of `file` that repeat rows of the file `origin`, where they came first; arrivals in microseconds UTC."""
 
     file: str | None
     origin: str | None
@@ -92,7 +92,7 @@ class Repeats:
 
 
 def details(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Details | None:
-    """Read an incident's rows, of a fate and a first reason, into the table `found`; None if it has none."""
+    """Read the rows of an incident, of its fate and first reason, into the table `found`; None if it has none."""
     fate, _, reason = span.kind.partition(" ")
     substreams = look.source.rules.substreams
     look.read(
@@ -130,15 +130,15 @@ def _largest(look: CountedSource, column: str) -> tuple[tuple[str, int], ...]:
 
 
 def _distance(policy: Policy, reason: Reason, time: str = "e") -> str:
-    """SQL of the tolerance that a row would have needed to have its start at a time or before it."""
+    """SQL of the smallest tolerance under which a step leaves the start at or before `time` (early: does not act)."""
     if reason is Reason.LATE:
         return f"a - {time}"
     return "e - a" if reason is Reason.EARLY else f"w + {policy.disorder} - {time}"
 
 
 def _least(policy: Policy, reason: Reason) -> str:
-    """SQL of the tolerance that would have kept a dropped row: where rows are adjusted, these are intervals that were
-    moved to their end."""
+    """SQL of the smallest tolerance that keeps a dropped row. If the step adjusts, the row is an interval that the
+    step moved to its end."""
     found = _setting(policy, reason)
     adjusted = found is not None and found.action is Action.ADJUST
     return _distance(policy, reason, "(z - 1)" if adjusted and reason is not Reason.EARLY else "e")
@@ -160,10 +160,10 @@ def _beyond(connection: duckdb.DuckDBPyConnection, policy: Policy, reason: Reaso
 def _tolerances(
     connection: duckdb.DuckDBPyConnection, rules: SourceRules, reason: Reason
 ) -> tuple[tuple[tuple[str, int], ...], int]:
-    """The smallest round tolerances that keep at least 95 % of the dropped rows, and how many they keep.
+    """Return the smallest round tolerances that keep at least 95 % of the dropped rows, and how many they keep.
 
-    Late rows may also be too far behind the watermark: where that drops them, or moves them to their end, both
-    tolerances are raised.
+    Late rows may also be too far behind the watermark. If the out-of-order step drops them, or moves intervals to
+    their end, its tolerance is raised, too.
     """
     chosen: list[tuple[str, int]] = []
     where = "true"
@@ -187,7 +187,7 @@ def _tolerances(
 
 
 def repeats(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> list[Repeats]:
-    """Rows of an incident whose partition, substream and event time an earlier row has, by file, the most first."""
+    """Rows of an incident that repeat an earlier row (partition, substream, event time), by file, most rows first."""
     look.read(["_event_time"], of_hours(partitions, span.first, span.last))
     query = "SELECT min(epoch_us(_event_time)), max(epoch_us(_event_time)) FROM read"
     low, high = look.connection.execute(query).fetchall()[0]
@@ -214,7 +214,7 @@ def repeats(look: CountedSource, partitions: tuple[str, ...], span: Incident) ->
 
 
 def rows_of_files(look: CountedSource, files: tuple[str, ...], partitions: tuple[str, ...]) -> int:
-    """The number of the scope's rows in these files, of these partitions (none given: of all)."""
+    """The number of rows of the scope in these files and in these partitions (none given: in all)."""
     where = "scope AND list_contains($1, f) AND (len($2) = 0 OR list_contains($2, p))"
     query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM cells WHERE {where}"  # noqa: S608
     found = look.connection.execute(query, {"1": list(files), "2": list(partitions)}).fetchall()
@@ -222,8 +222,7 @@ def rows_of_files(look: CountedSource, files: tuple[str, ...], partitions: tuple
 
 
 def ordinarily_repeated(look: CountedSource, partitions: tuple[str, ...]) -> float:
-    """The share of rows of these partitions (none given: of all) before the scope that have the time of an earlier
-    row."""
+    """The share of repeated rows among the rows before the scope, in these partitions (none given: in all)."""
     where = "NOT scope AND (len($1) = 0 OR list_contains($1, p))"
     query = " / ".join(f"(SELECT coalesce(sum(n), 0) FROM {name} WHERE {where})" for name in ("repeats", "cells"))  # noqa: S608
     found = look.connection.execute(f"SELECT coalesce({query}, 0)", {"1": list(partitions)}).fetchall()

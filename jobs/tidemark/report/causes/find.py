@@ -1,4 +1,4 @@
-"""Finds the causes of what is abnormal in a scope, source by source."""
+"""Finds the causes of abnormal rows in a scope, source by source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidemark.report.scan import single, sql
 
 @dataclass(frozen=True)
 class FoundCauses:
-    """Causes of what is abnormal, the heaviest first; the number of rows that were looked at, and of the days before
+    """Causes of abnormal rows, the heaviest first; the number of rows in the scope, and the number of days before it
     that they were compared with."""
 
     causes: tuple[Cause, ...]
@@ -25,8 +25,8 @@ class FoundCauses:
 
 
 def causes_of(sources: Sequence[JudgedSource], asked: RowScope) -> FoundCauses:
-    """Find the causes of what is abnormal among the rows that are asked about; of several sources, each sentence
-    begins with its own."""
+    """Find the causes of abnormal rows among the `asked` rows. If there are several sources, each sentence begins
+    with the name of its source."""
     found: list[Cause] = []
     rows = days = 0
     for source in sources:
@@ -42,7 +42,7 @@ def causes_of(sources: Sequence[JudgedSource], asked: RowScope) -> FoundCauses:
 
 
 def _causes(look: CountedSource) -> Iterator[Cause]:
-    """All causes of a source, with those that follow from others."""
+    """Yield all causes of a source, including causes that another one explains."""
     late = list(slow(look))
     files = {file for cause in late for file in cause.files}
     for partitions, span in _incidents(look):
@@ -58,7 +58,7 @@ def _causes(look: CountedSource) -> Iterator[Cause]:
 
 
 def _incidents(look: CountedSource) -> Iterator[tuple[tuple[str, ...], Incident]]:
-    """Spans with their partitions (none: all): those of partitions, then those of the source as one."""
+    """Yield incidents with their partitions (none: all): first of single partitions, then of the whole source."""
     partitions = partitions_of(look)
     explained: set[tuple[str, int]] = set()
     for group in together(abnormal(look.connection, whole=False)):

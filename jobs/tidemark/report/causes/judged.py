@@ -23,13 +23,13 @@ from tidemark.report.scan import single
 from tidemark.report.words import brief
 
 _MOST = 0.8
-"""Share of an incident's rows that names it."""
+"""Share of an incident's rows that must agree for a kind of cause."""
 _COINCIDING = 0.4
-"""Share of rows with the time of another one from which equal times say nothing."""
+"""Share of repeated event times from which on equal times are ordinary, and no sign of duplicates."""
 
 
 def judged_cause(look: CountedSource, partitions: tuple[str, ...], span: Incident, late: set[str]) -> Iterator[Cause]:
-    """Yield the cause of a span of rows with a fate and a reason, if it has rows; `late` are files that landed
+    """Yield the cause of an incident of rows with one fate and reason, if it has rows; `late` are files that landed
     late."""
     found = details(look, partitions, span)
     if found is not None and not partitions and (partitions := found.most(partitions_of(look))):
@@ -72,7 +72,7 @@ def _kind(
 
 
 def _shifted(found: Details, beyond: Beyond, reason: str) -> Kind:
-    """The kind of rows that are away from their arrival."""
+    """The kind of cause for rows far from their arrival."""
     constant = beyond.high - beyond.low <= 20 * MINUTE and abs(beyond.median - HOUR) <= 6 * MINUTE
     if constant and clocks_change(found.first):
         return Kind.CLOCK_CHANGE
@@ -84,7 +84,7 @@ def _shifted(found: Details, beyond: Beyond, reason: str) -> Kind:
 def _words(
     kind: Kind, own: tuple[str, ...], found: Details, why: tuple[str, int | None], again: Sequence[Repeats]
 ) -> tuple[str, str]:
-    """What the rows are, and the remedy; `why` is their reason, and its tolerance in microseconds."""
+    """Return a description of the rows, and the remedy; `why` is their reason and its tolerance in microseconds."""
     reason, tolerance = why
     owner = who(own, found.substream)
     files = listed([file for file, _ in found.files])
@@ -118,4 +118,4 @@ _MORE = {
     Kind.CLOCK_CHANGE: (", on the day on which clocks change: it sends local time", "have it send UTC"),
     Kind.SLOW_LANDING: (": these files landed late", "look at what brings the files"),
 }
-"""What is added to the sentence about a kind, and the remedy where no row is dropped or no tolerance keeps any."""
+"""For each kind: text added to its sentence, and the remedy if no row was dropped or no tolerance keeps any."""

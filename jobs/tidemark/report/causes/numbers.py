@@ -14,11 +14,11 @@ from tidemark.report.causes.volume import Silence, late_files, silences, strayed
 from tidemark.report.words import brief, counted, moment
 
 _MOST = 0.8
-"""Share of a file's rows that repeat others which makes it a file that was sent again."""
+"""Share of a file's rows that must repeat others for the file to count as sent again."""
 
 
 def burst(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Cause:
-    """The cause of a span of hours with far more rows than usual."""
+    """Return the cause of an incident with far more rows than usual."""
     where = "scope AND h BETWEEN $1 AND $2 AND (len($3) = 0 OR list_contains($3, p))"
     values = {"1": span.first, "2": span.last, "3": list(partitions)}
     totals = f"SELECT CAST(sum(n) AS BIGINT), min(first), max(last) FROM cells WHERE {where}"  # noqa: S608
@@ -33,8 +33,8 @@ def burst(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> C
 
 
 def repeated(look: CountedSource, partitions: tuple[str, ...], span: Incident) -> Iterator[Cause]:
-    """Yield the cause of a span of hours with rows that repeat earlier ones: a file that was sent again, or a sender
-    that sends rows twice."""
+    """Yield the cause of an incident of rows that repeat earlier ones: a file that was sent again, or a sender that
+    sends rows twice."""
     again = repeats(look, partitions, span)
     if not again:
         return
@@ -55,7 +55,7 @@ def repeated(look: CountedSource, partitions: tuple[str, ...], span: Incident) -
 
 
 def silent(look: CountedSource) -> Iterator[Cause]:
-    """Yield the partitions that brought no row for longer than ever."""
+    """Yield a cause for each partition that brought no row for longer than ever."""
     for each in silences(look):
         text = f"Partition {each.partition} {_silence(each)}: about {counted(each.missing, 'row')} are missing"
         kind, remedy = Kind.IDLE_PARTITION, "look at its sender"
@@ -76,7 +76,7 @@ def _silence(each: Silence) -> str:
 
 
 def stray(look: CountedSource) -> Iterator[Cause]:
-    """Yield rows of substreams under a partition that never had them."""
+    """Yield a cause for rows of substreams in a partition that never had these substreams."""
     for each in strayed(look):
         files = tuple(file for file, _ in each.files)
         arrived = f"{counted(each.rows, 'row')} of {each.partition}, arrived {when(each.first, each.last)}"

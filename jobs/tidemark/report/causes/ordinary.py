@@ -1,9 +1,9 @@
-"""Finds hours that are out of the ordinary, by bounds that earlier incidents do not move.
+"""Finds abnormal hours, by bounds that earlier incidents do not move.
 
-Law: rows of an hour are abnormal beyond `slack`, the most that is ordinary there. `slack` comes from the history of
-the same partition (or of the whole source): the upper quartile of the shares of days, of equal hours of the day, and
-the 95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope is its own;
-if that has a day or two, no quarantined rows are ordinary.
+Law: the rows of an hour are abnormal beyond `slack`, the most that is ordinary in that hour. `slack` comes from the
+history of the partition (or source): the upper quartile of the shares of days, the upper quartile of equal hours of
+the day, and the 95 % quantile of all hours. Days and hours without such rows count as zero. Without history the scope
+is compared with itself; if it is shorter than three days, no quarantined rows are ordinary.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import duckdb
 from tidemark.core.policy import Fate, Reason
 
 LEAST = 8.0
-"""Fewest rows beyond the ordinary that are an incident."""
+"""Fewest rows beyond the ordinary that make an incident."""
 LEAST_SHARE = 0.02
-"""Smallest share of the rows of its hours, or of all such rows of a day, that is an incident."""
+"""Smallest share of all rows in its hours that makes an incident."""
 _QUIET = 0.5
-"""Rows an hour that are ordinary even where there were none before."""
+"""Rows an hour that are ordinary even if there were none before."""
 _FEWEST_DAYS = 3
-"""Days of history from which on equal hours of the day are compared."""
+"""Fewest days of history for a comparison with the same hour on other days."""
 _FEW = 0.15
-"""Share of the mean of a span's hours below which an hour at its end does not belong to it."""
+"""Hours at the ends of an incident are cut off below this share of the mean of its hours."""
 _MOST = 4
-"""Most incidents of one kind of a partition."""
+"""Most incidents of one kind in one partition."""
 VOLUME, REPEATED = "volume", "repeated"
 
 
 @dataclass(frozen=True)
 class Hour:
-    """Rows of an hour (since the epoch): `n` of the kind, the most that is ordinary, and all rows."""
+    """One hour (since the epoch): `n` rows of a kind, the most of them that is ordinary, and all rows."""
 
     h: int
     n: float
@@ -43,8 +43,8 @@ class Hour:
 
 @dataclass(frozen=True)
 class Incident:
-    """Successive hours of a partition (None: of the whole source) with abnormally many rows of a kind: a fate and a
-    reason, `volume` or `repeated`. `excess`: rows beyond the ordinary."""
+    """Successive hours of a partition (None: of the whole source) with abnormally many rows of a kind. The kind is a
+    fate and a reason, `volume` or `repeated`. `excess`: rows beyond the ordinary."""
 
     partition: str | None
     kind: str
@@ -54,10 +54,10 @@ class Incident:
 
 
 def densest(hours: Sequence[Hour]) -> Iterator[Incident]:
-    """Yield the spans of hours whose rows exceed the ordinary most, the largest first in each part of the rest.
+    """Yield incidents in `hours` (in order, of one partition and kind): the largest, then those before and after it.
 
-    A span is the run of hours with the largest sum of n - slack, where an hour without rows of the kind costs half a
-    row. `hours` are in order, of one partition and kind; the spans have no names yet.
+    An incident is the run of hours with the largest sum of n - slack; an hour without rows of the kind counts as
+    minus half a row. Its partition and kind are empty.
     """
     best, found = 0.0, None
     score, begin, before = 0.0, 0, None
@@ -81,7 +81,7 @@ def densest(hours: Sequence[Hour]) -> Iterator[Incident]:
 
 
 def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
-    """The span without hours at its ends that have few rows beside the others."""
+    """Return the first and last index without hours at both ends that have few rows compared with the others."""
     few = _FEW * sum(hours[each].n for each in range(low, high + 1)) / (high + 1 - low)
     while low < high and hours[low].n < few:
         low += 1
@@ -93,8 +93,8 @@ def _trimmed(hours: Sequence[Hour], low: int, high: int) -> tuple[int, int]:
 def abnormal(
     connection: duckdb.DuckDBPyConnection, *, whole: bool, without: Collection[tuple[str, int]] = ()
 ) -> list[Incident]:
-    """Spans of each partition and kind, from `cells` and `repeats`; with `whole` those of the source as one. Spans
-    with a kind and hour of `without` are left out."""
+    """Return the incidents of each partition and kind, from `cells` and `repeats`; with `whole`, of the source as a
+    whole. Incidents that contain a (kind, hour) of `without` are left out."""
     p = "''" if whole else "p"
     connection.execute(f"""
         CREATE OR REPLACE TEMP TABLE hours AS SELECT {p} p, h, scope, sum(n) n FROM cells GROUP BY ALL""")  # noqa: S608
@@ -116,13 +116,13 @@ def abnormal(
 
 
 def overlap(first: Incident, second: Incident) -> bool:
-    """Whether the shorter span lies in the other by at least half."""
+    """True if at least half of the shorter incident lies in the other one."""
     common = min(first.last, second.last) - max(first.first, second.first) + 1
     return 2 * common >= min(first.last - first.first, second.last - second.first) + 1
 
 
 def together(spans: Iterable[Incident]) -> list[list[Incident]]:
-    """Spans of a kind that overlap, the largest first, as one incident of several partitions."""
+    """Group incidents of one kind that overlap, the largest first: a group is one incident of several partitions."""
     groups: list[list[Incident]] = []
     for span in sorted(spans, key=lambda each: -each.excess):
         mine = next((g for g in groups if g[0].kind == span.kind and overlap(g[0], span)), None)

@@ -1,4 +1,4 @@
-"""Parts of sentences about causes: who, when (arrival, UTC), how far, from which files, what would have kept them."""
+"""Parts of sentences about causes: owner, hours of arrival (UTC), distance, files, tolerances that keep the rows."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def when(first: int, last: int) -> str:
 
 
 def span_of(low: int, high: int) -> str:
-    """`40m to 45m`, in whole minutes from ten minutes on, which hold both; one duration if both are cut to it."""
+    """`40m to 45m`, rounded outward, from ten minutes on to minutes; one duration if both are cut to it."""
     units = [60_000_000 if each >= 600_000_000 else 1_000_000 if each >= 10_000_000 else 1 for each in (low, high)]
     least, most = low // units[0] * units[0], -(-high // units[1]) * units[1]
     return brief(least) if high // units[1] * units[1] == least else f"{brief(least)} to {brief(most)}"
 
 
 def of_total(rows: int, total: int, what: str) -> str:
-    """`82 of 90 dropped rows`, `all 90 dropped rows`, or `1 dropped row`."""
+    """`82 of 90 dropped rows`, `all 90 dropped rows`, or `the only dropped row`."""
     if rows == total:
         return f"all {total:,} {what} rows" if total > 1 else f"the only {what} row"
     return f"{rows:,} of {total:,} {what} rows"

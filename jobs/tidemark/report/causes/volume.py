@@ -1,4 +1,4 @@
-"""Finds partitions that are silent, files that land late and rows under a partition that is not theirs."""
+"""Finds silent partitions, files that landed late, and rows in a partition that is not theirs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tidemark.core.watermarks import UNKNOWN
 from tidemark.report.causes.cells import CountedSource
 
 _FEWEST_MISSING = 20
-"""Fewest ordinary rows of a time without any that make the silence abnormal: half as many come on a quiet day."""
+"""Fewest rows to expect in a time without rows that make it abnormal: on a quiet day half of them come."""
 _FEWEST = 10
-"""Fewest rows of a file that lands late, of a partition that has another one's rows, or that stray."""
+"""Fewest rows of a late file, of a partition that has rows of another one, or of stray rows."""
 _FEWEST_DAYS = 3
 
 
 @dataclass(frozen=True)
 class Silence:
-    """A time without rows of a partition, microseconds UTC; `longest` before, and the rows that are ordinary in it.
-    `still`: it goes on at the end of the scope. `instead`: the partition that had about as many rows more."""
+    """A time without rows of a partition, microseconds UTC. `longest` before; `missing`: rows to expect in it;
+    `still`: it lasts at the end of the scope; `instead`: the partition that had about as many rows more."""
 
     partition: str
     first: int
@@ -35,7 +35,7 @@ class Silence:
 
 @dataclass(frozen=True)
 class Landed:
-    """A file that landed long after its last row's arrival; `ordinary`: the most that was ordinary before."""
+    """A file that landed long after its last row had arrived; `ordinary`: 95 % quantile for earlier files."""
 
     file: str
     rows: int
@@ -47,7 +47,7 @@ class Landed:
 
 @dataclass(frozen=True)
 class Strayed:
-    """Rows of a substream under a partition that never had it before, and the partition that always had."""
+    """Rows of a substream in a partition that never had it before; `home`: the partition that always had it."""
 
     partition: str
     home: str
@@ -66,10 +66,10 @@ def silences(look: CountedSource) -> list[Silence]:
 
 
 def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Silence:
-    """The silence with the partition that had about as many rows more meanwhile, if there is one.
+    """Return the silence with the partition that had about as many additional rows meanwhile, if exactly one had.
 
-    Days differ: what is ordinary is scaled by the level of the other partitions meanwhile (their lower median), or
-    by that of the hours around if there is only one.
+    Days differ. So the ordinary number of rows is scaled by the level of the other partitions in these hours (their
+    lower median), or, if there is only one other, by the level of the hours around.
     """
     hours = {"first": silence.first // HOUR + 1, "last": silence.last // HOUR - 1}
     counts = connection.execute(_MORE, hours).fetchall()
@@ -90,18 +90,18 @@ def _with_other(connection: duckdb.DuckDBPyConnection, silence: Silence) -> Sile
 
 
 def late_files(look: CountedSource) -> list[Landed]:
-    """Files of the scope that landed later after their last row than `landing_delay` and than is ordinary, the latest
-    first.
+    """Files of the scope that landed longer after their last row than `landing_delay` and than is ordinary, the
+    latest first.
 
-    A file counts from its last arrival. Where all rows of a partition have one arrival (that of the landing, or of a
-    later file that was ahead), it counts from the last event time.
+    The last row counts by its arrival. If all rows of a partition in the file have one arrival (the landing, or an
+    arrival raised by a file that landed before), it counts by its event time.
     """
     values = {"delay": look.source.rules.landing_delay, "floor": 10 * MINUTE}
     return [Landed(*each) for each in look.connection.execute(_LATE_FILES, values).fetchall()]
 
 
 def strayed(look: CountedSource) -> list[Strayed]:
-    """Rows of the scope whose substream had always been in one other partition, by partition."""
+    """Rows of the scope whose substream was always in exactly one other partition before, by partition."""
     if not look.source.rules.substreams:
         return []
     look.read_all(["_partition", "_substream", "_arrival_time", "_batch_id", "_file"])

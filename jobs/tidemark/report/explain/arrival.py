@@ -15,9 +15,9 @@ from tidemark.report.words import iso, moment
 class Arrival:
     """The arrival of a row; times in microseconds UTC.
 
-    `own` is None where the tables do not hold it: it is an expression, or cannot be read. `column` is the arrival
-    column's value, where the object's landing time `landed` is earlier and counts instead. `raised_by` is the
-    earlier row whose arrival is in force; `estimated_in` is the batch whose estimated arrival is in force.
+    `own` is None if the tables lack it: it is an expression, or cannot be read. `column`: value of the arrival
+    column, if the landing time `landed` of the row's object is earlier and counts instead. `raised_by`: the earlier
+    row with the arrival in force. `estimated_in`: the batch with the estimated arrival in force.
     """
 
     in_force: int | None
@@ -43,7 +43,7 @@ class Arrival:
         }
 
     def sentences(self, day: str | None) -> list[str]:
-        """Return sentences about an arrival that differs from the one in force; empty if there is nothing to add."""
+        """Return sentences on an own arrival other than the arrival in force; empty if there is nothing to say."""
         found = []
         if self.column is not None and self.own is not None:
             found.append(

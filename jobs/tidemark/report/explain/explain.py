@@ -30,8 +30,8 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons for one row's fate. `needs`: the tolerances that, applied together, would have kept it on time;
-    None where none can, or where the row was never judged. `repeats`: the row that makes it a duplicate, if known."""
+    """The reasons for one row's fate. `needs`: tolerances that together keep the row on time; None if no tolerance
+    can, or if the row was never judged. `repeats`: the earlier row that it duplicates, if known."""
 
     row: EventRow
     arrival: Arrival
@@ -64,8 +64,8 @@ def explain(
     offset: int,
     late: tuple[LateWindow, ...] = (),
 ) -> Explanation:
-    """Explain the row at `offset` of a partition, with the windows that it is `late` for. Raises UsageError if there
-    is no such row; the error lists what exists."""
+    """Explain the row at `offset` of a partition; `late`: windows that the row is late for. Raises UsageError if
+    there is no such row; the error lists sources, partitions or offsets that exist."""
     row = read_row(facts.name, events, partition, offset)
     if row is None:
         raise _missing(events, facts, partition, offset)

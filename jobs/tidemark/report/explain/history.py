@@ -1,7 +1,7 @@
-"""The policies that judged the rows before a row, where settings have changed, and the times that they give.
+"""The policies that judged the rows before a row, if settings have changed, and the times that policies give to rows.
 
-Tables hold each row's event time and arrival, whatever policy judged it. The time that tolerances give a row
-follows from these two, so it can be computed for other tolerances, too.
+Tables hold each row's event time and arrival, whatever policy judged it. The time that tolerances give a row follows
+from these two, so it can also be computed for other tolerances.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tidemark.report.events import EventRow, instant
 from tidemark.report.scan import Condition
 
 Span = tuple[int, int | None, Policy]
-"""First batch, batch after the last (None: to the end), and the policy that judged the rows between."""
+"""First batch, first batch after the span (None: to the end), and the policy that judged these batches."""
 
 
 @dataclass(frozen=True)
 class PolicyHistory:
     """The policies that moved a source's watermarks up to a row, each with its first batch, oldest first.
 
-    Of batches before `rebased` only arrivals count: a backfill continued from them under another policy. `sliced`:
-    a backfill has judged the row, so that floors follow that backfill's policy and not the recorded ones. `apart`:
-    the combined watermarks at the batch that the backfill continued from are not recorded.
+    Before batch `rebased` only arrivals count: a backfill continued from there under another policy. `sliced`: a
+    backfill judged the row, so floors follow from its policy, not from the ledger. `apart`: the ledger lacks the
+    combined watermarks of the batch that the backfill continued from.
     """
 
     policies: tuple[tuple[int, Policy], ...]
@@ -46,14 +46,14 @@ class PolicyHistory:
         return next((policy for first, policy in reversed(self.policies) if first <= batch), self.policies[0][1])
 
     def spans(self) -> Iterator[Span]:
-        """Yield the batches whose rows can set a watermark, by policy, oldest first."""
+        """Yield the batches whose rows can set a watermark, grouped by policy, oldest first."""
         ends = [first for first, _ in self.policies[1:]]
         for (first, policy), end in zip(self.policies, [*ends, None], strict=True):
             if end is None or end > self.rebased:
                 yield max(first, self.rebased), end, policy
 
     def floor(self, batch: int, state: PartitionState) -> int | None:
-        """Return the least watermark that the end of a batch's run gave a partition; None if it gave none."""
+        """Return the lowest watermark that the end of a batch's run allows a partition; None if there is none."""
         if not self.sliced and batch >= self.rebased:
             return state.floor
         late = self.at(batch).late
@@ -62,8 +62,8 @@ class PolicyHistory:
 
 
 def staged(policy: Policy, event: int, arrival: int, end: int | None = None) -> int | None:
-    """Return the time that a row has after the early and late steps; None: one of them drops it, or moves it to its
-    end or past it."""
+    """Return a row's time after the early and late steps; None if a step drops it, or moves it to its end or past
+    it."""
     time = _bounded(policy, event, arrival)
     return None if time is not None and end is not None and time >= end else time
 
@@ -95,8 +95,8 @@ TIMED = "(SELECT epoch_us(_event_time) AS e, epoch_us(_arrival_time) AS a, epoch
 
 
 def may_be_staged(policy: Policy, time: int) -> Condition:
-    """Return a condition to skip files: it holds for every row whose time after the early
-    and late steps is `time`."""
+    """Return a condition to skip files: it is true for each row that has `time` after the early and late steps (and
+    for some others)."""
     found = pc.field("_event_time") == instant(time)
     for tolerance, side in ((policy.early, -1), (policy.late, 1)):
         if tolerance is not None and tolerance.action is Action.ADJUST:
@@ -107,8 +107,8 @@ def may_be_staged(policy: Policy, time: int) -> Condition:
 def outcome(
     policy: Policy, event: int, arrival: int, watermark: int | None, end: int | None = None
 ) -> tuple[str, tuple[str, ...], int | None]:
-    """Return the fate, the reasons and the time that a policy gives a row, given the watermark before it; `end` is
-    that of an interval."""
+    """Return the fate, reasons and time that a policy gives a row, given the `watermark` before it; `end` belongs to
+    an interval."""
     time, reasons = _bounded(policy, event, arrival), list(_acted(policy, event, arrival))
     order, alive = policy.out_of_order.action, staged(policy, event, arrival, end) is not None
     if alive and time is not None and order is not Action.KEEP and watermark is not None and time < watermark:
@@ -121,7 +121,7 @@ def outcome(
 
 
 def follows(policy: Policy, row: EventRow) -> bool:
-    """True if a row's fate, reasons and time are those that a policy gives it."""
+    """True if the policy gives a row the fate, reasons and time that are recorded."""
     if row.event_time is None or row.arrival_time is None:
         return False
     found = outcome(policy, row.event_time, row.arrival_time, row.watermark, row.end_time)

@@ -1,4 +1,4 @@
-"""Windows that a row came late for: the watermark that had passed each, and the allowed_lateness to keep it."""
+"""Windows that a row came late for: the watermark that passed each, and the `allowed_lateness` that keeps the row."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tidemark.report.words import counted, duration, iso, moment
 class WindowStep:
     """A stream with windows: its dead letters, and the settings that decide lateness.
 
-    `data_driven`: session and snapshot windows, whose bounds come from rows. `partition_by`: each partition or
-    substream has windows of its own.
+    `data_driven`: session and snapshot windows, whose bounds come from rows. `partition_by`: `partition` or
+    `substream` if each one has its own windows.
     """
 
     stream: str
@@ -35,8 +35,7 @@ class WindowStep:
 @dataclass(frozen=True)
 class LateWindow:
     """A window that a row is late for; times in microseconds UTC. `own`: the row's own watermark, as the step sees
-    it. `passed`: the later of `own` and the watermark that the step had passed when the run began; None where that
-    is not recorded."""
+    it. `passed`: the later of `own` and the step's watermark when the run began; None if that is not recorded."""
 
     step: WindowStep
     start: int
@@ -46,14 +45,14 @@ class LateWindow:
 
     @property
     def needed(self) -> int | None:
-        """The smallest allowed_lateness, exact, microseconds, with which the row would have counted in the window."""
+        """The smallest `allowed_lateness`, in microseconds, with which the row would have counted in the window."""
         if self.passed is None:
             return None
         return self.passed - self.start if self.step.data_driven else self.passed - self.end + 1
 
     @property
     def by_row(self) -> bool:
-        """True if the row's own watermark is the one that had passed the window furthest."""
+        """True if the row's own watermark, not the step's, had passed the window furthest."""
         return self.own is not None and self.own == self.passed
 
     def record(self) -> LateRecord:
@@ -98,7 +97,7 @@ def late_for(row: EventRow, steps: Sequence[WindowStep], recorded: RunLookup) ->
 
 
 def outcome(late: Sequence[LateWindow]) -> str:
-    """Return a sentence that adds to a row's result that it is late for windows; empty if it is late for none."""
+    """Return a sentence for a row's result: it is late for windows; empty if it is late for none."""
     if not late:
         return ""
     streams = ", ".join(dict.fromkeys(each.step.stream for each in late))
@@ -125,7 +124,7 @@ def _micros(table: pa.Table, name: str, index: int) -> int | None:
 def _passed(
     step: WindowStep, window: tuple[int, int], own: int | None, row: EventRow, recorded: RunLookup
 ) -> int | None:
-    """Return the furthest watermark by which the row is late; None: it belongs to a step and is not recorded."""
+    """Return the furthest watermark by which the row is late; None if that is the step's, which is not recorded."""
     least = (window[0] if step.data_driven else window[1]) + step.lateness
     if step.partition_by is None:
         known = [mark for mark in (own, *_of_step(step, row, recorded)) if mark is not None]
@@ -140,7 +139,7 @@ def _passed(
 
 
 def _of_step(step: WindowStep, row: EventRow, recorded: RunLookup) -> Iterator[int | None]:
-    """Yield the times that the step had passed when the row's run began; for session windows, those beyond the
+    """Yield the watermarks of the step when the row's run began; for session windows, the bounds beyond the
     watermarks of rows."""
     mine = recorded.batch(row.batch_id)
     if mine is None:

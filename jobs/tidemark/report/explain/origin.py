@@ -50,10 +50,10 @@ class RunLookup(Protocol):
 class SourceFacts:
     """The parts of a source's declaration that explain a row, as they were when the row was judged.
 
-    `arrival_time` is its column or expression, `partitions` are the declared ones. A `punctuation` replaces the
-    policy. `before` holds the policies that judged the rows before it, if they differ. `require` has requirements by
-    name, `duplicates` what makes rows duplicates, and for how long, microseconds. Texts may have values from the
-    environment: they are hidden where they are shown.
+    `arrival_time` is a column or an expression. `partitions` are the declared ones. A `punctuation` replaces the
+    policy. `before` holds the policies that judged earlier rows, if they differ. `require`: requirements by name.
+    `duplicates`: columns by which rows are duplicates, and for how long, microseconds. Texts may contain values from
+    the environment: they are hidden where they are shown.
     """
 
     name: str
@@ -89,8 +89,8 @@ class OriginKind(StrEnum):
 
 @dataclass(frozen=True)
 class Origin:
-    """The cause of a watermark: a row, or the batch that ended a run (with the partition's state then), and the
-    `policy` in effect. `time` is the row's time after the early and late steps."""
+    """The cause of a watermark: a row, or the batch that ended a run (with the partition's state at that time).
+    `policy` was in effect. `time` is the row's time after the early and late steps."""
 
     kind: OriginKind
     watermark: int
@@ -153,7 +153,7 @@ class Past:
         return self.facts.history.apart and self._starts_late()
 
     def late_start(self) -> tuple[int, BatchRecord] | None:
-        """Return the combined watermark at which an undeclared partition started, and the batch that left it."""
+        """Return the combined watermark at which an undeclared partition started, and the batch that recorded it."""
         if not self._starts_late() or self.facts.history.apart:
             return None
         first = self.recorded.batch(self.states[0][0])
@@ -201,8 +201,8 @@ def row_of_arrival(past: Past) -> EventRow | None:
 
 
 def _row_that_reached(past: Past, watermark: int) -> Origin | None:
-    """Find the first row that moved the watermark to `watermark`: its time after the early and late steps, less the
-    trail of the policy that judged it."""
+    """Find the first row that moved the watermark to `watermark`, which is the row's time after the early and late
+    steps less `disorder` of the policy that judged it."""
     found = [_reached(past, watermark, span) for span in past.facts.history.spans()]
     return next((each for each in found if each is not None), None)
 
@@ -225,8 +225,8 @@ def _reached(past: Past, watermark: int, span: Span) -> Origin | None:
 
 
 def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bool) -> int | None:
-    """Return the smallest offset among the row's partition or substream that fulfils `where` and whose time after the
-    early and late steps is `time` (`least`: or earlier)."""
+    """Return the smallest offset in the row's partition or substream that fulfils `where` and has `time` after the
+    early and late steps (`least`: `time` or earlier)."""
     columns = ["_offset", *TIMES, "_reasons", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""
     with sql() as connection:
@@ -236,7 +236,7 @@ def _first(past: Past, where: Condition, policy: Policy, time: int, *, least: bo
 
 
 def _was_so(past: Past, row: EventRow) -> bool:
-    """True if the watermark of `past` was already in force before this row, so that this row did not set it."""
+    """True if the watermark of `past` was in force already before `row`, so that `row` did not set it."""
     where = past.earlier() & (pc.field("_offset") <= row.offset)
     was = where & (pc.field("_watermark") == instant(past.row.watermark or 0))
     return first_offset(past.events, was, None) is not None

@@ -29,7 +29,7 @@ _NAMES = {
 
 
 def mark_of(row: EventRow, past: Past) -> Mark:
-    """Return the kind of a judged row, as far as its columns show it without computing expressions."""
+    """Return the kind of a judged row, as far as its columns show the kind without computed expressions."""
     punctuation, shape = past.facts.punctuation, past.facts.shape
     if punctuation is not None and punctuation.row is not None and _is_punctuation(row, punctuation.row):
         return Mark.PUNCTUATION
@@ -41,8 +41,8 @@ def mark_of(row: EventRow, past: Past) -> Mark:
 
 
 def _is_punctuation(row: EventRow, predicate: str) -> bool:
-    """True if the predicate holds for a row. A predicate of the form column = 'text' is compared. Any other one is
-    known to hold only for an on-time row behind the punctuation: no other kind of row can be there."""
+    """True if the predicate holds for a row. A predicate `column = 'text'` is compared. Any other predicate counts as
+    true for a row without end that is on time behind the punctuation: no other kind of row can be there."""
     found = _EQUALS.fullmatch(predicate)
     if found:
         wanted = found[1].lower()
@@ -52,7 +52,7 @@ def _is_punctuation(row: EventRow, predicate: str) -> bool:
 
 
 def origin_of_punctuation(past: Past) -> Origin | None:
-    """Return the cause of the punctuation in force before the row: the row that issued it, or the imported source."""
+    """Return the cause of the punctuation in force before the row: the row that issued it, or an imported source."""
     mark, punctuation = past.row.watermark, past.facts.punctuation
     if mark is None or punctuation is None:
         return None
@@ -148,8 +148,8 @@ def punctuation_sentences(past: Past, origin: Origin | None, day: str | None) ->
 
 
 def kept_with(steps: Sequence[Comparison], punctuation: Punctuation, history: PolicyHistory) -> Iterator[str]:
-    """Yield the setting that would have kept a row that violates a punctuation. Which rows generate punctuations does
-    not depend on `delay`: a larger delay makes each punctuation earlier by the difference."""
+    """Yield the setting that would have kept a row that violates a punctuation. `delay` does not change which rows
+    generate punctuations: a larger `delay` makes each punctuation earlier by the difference."""
     step = next((each for each in steps if each.reason is Reason.VIOLATION and each.outcome != PASSED), None)
     if step is None or step.time is None or step.reference is None:
         return

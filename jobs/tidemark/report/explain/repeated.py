@@ -14,10 +14,10 @@ from tidemark.report.words import duration, moment
 
 
 def repeated_row(past: Past) -> EventRow | None:
-    """Return the last earlier row that makes this one a duplicate.
+    """Return the last earlier row that makes this row a duplicate.
 
-    None if this one is no duplicate, if `deduplicate.by` names anything but columns, which only Spark can compute, or
-    if retention has removed the row.
+    None if this row is no duplicate, if `deduplicate.by` has an expression, which only Spark can compute, or if
+    retention has removed the earlier row.
     """
     row, known = past.row, past.facts.duplicates
     if Reason.DUPLICATE not in row.reasons or known is None or row.arrival_time is None:
@@ -38,7 +38,7 @@ def repeated_row(past: Past) -> EventRow | None:
 
 
 def sentence(past: Past, earlier: EventRow | None, day: str | None) -> str:
-    """Say which row a duplicate repeats, as far as that can be known."""
+    """Say in a sentence which row a duplicate repeats, as far as that is known."""
     if past.facts.duplicates is None:
         return "It repeats an earlier row of its partition, and was dropped before any step."
     by, within = past.facts.duplicates
@@ -53,7 +53,7 @@ def sentence(past: Past, earlier: EventRow | None, day: str | None) -> str:
 
 
 def _columns(past: Past, by: tuple[str, ...]) -> list[str] | None:
-    """The columns that `by` names, in any case; None if it names anything else."""
+    """The columns that `by` names, in any case; None if `by` has an expression."""
     known = {name.lower(): name for name in payload_columns(past.events.schema)}
     parts = [plain_names(text) for text in by]
     found = [known.get(each[0].lower()) if len(each) == 1 else None for each in parts]

@@ -27,8 +27,8 @@ _TITLES = {Reason.EARLY: "Early", Reason.LATE: "Late", Reason.OUT_OF_ORDER: "Out
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: `time` is the row's time before the step, `reference` the arrival or the watermark, and `after`
-    its time after the step; each is None where there is none. Microseconds UTC."""
+    """One step's comparison: `time` is the row's time before the step, `reference` the arrival or the watermark,
+    `after` the row's time after the step; each may be None. Microseconds UTC."""
 
     reason: Reason
     outcome: str
@@ -57,8 +57,8 @@ class Comparison:
 
 
 def steps_of(row: EventRow, policy: Policy, day: str | None) -> list[Comparison]:
-    """Return the steps of a judged row, including those not reached. A step acted if its reason is recorded. Of an
-    interval the last one compares its start with its end."""
+    """Return all steps of a judged row, including steps that were not reached. A step acted if its reason is
+    recorded. For an interval, the last step compares start and end."""
     time = row.event_time
     emptied: int | None = None
     found: list[Comparison] = []

@@ -229,7 +229,7 @@ def _kept(past: Past, needs: tuple[LeastSetting, ...] | None) -> str:
 
 
 def _by_watermark_trail(past: Past, needs: tuple[LeastSetting, ...]) -> bool:
-    """True if late_arrival must be larger although the late step did not act."""
+    """True if `late_arrival` must be larger although the late step did not act."""
     return any(need.setting == "late_arrival" for need in needs) and "late" not in past.row.reasons
 
 

@@ -1,8 +1,8 @@
 """The smallest tolerances under which a row would have been on time, all else being equal.
 
-The out-of-order step never raises a watermark. So the watermark before a row under other tolerances follows from
-the times that the early and late steps give the rows before it. Rows at or before its event time cannot hold it
-back: only later ones are read.
+The out-of-order step never raises a watermark. So the watermark before a row under other tolerances follows from the
+times that earlier rows have after the early and late steps. Only earlier rows with a later event time are read: no
+other row can raise the watermark above the row's event time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LATE = 1_814_399_000_000
 
 @dataclass(frozen=True)
 class LeastSetting:
-    """A setting and the smallest value that it needs, in microseconds."""
+    """A setting and the smallest value that suffices, in microseconds."""
 
     setting: str
     micros: int
@@ -46,10 +46,10 @@ class LeastSetting:
 
 
 def needs_of(past: Past) -> tuple[LeastSetting, ...] | None:
-    """Return the settings that must all be larger for the row to be on time; empty if it is on time.
+    """Return the settings that must all be larger for the row to be on time; empty if the row was on time.
 
-    None where no tolerance can do it: the partition started late, above the row's time, or the row has no time of
-    its own.
+    None if no tolerance suffices: the partition started late, with a watermark after the row's time; or the row has
+    no own event time.
     """
     row, policy = past.row, past.facts.policy
     if row.disposition == "on_time":
@@ -84,7 +84,7 @@ def _bounds(past: Past, event: int, arrival: int) -> Policy:
 
 
 def _floor_arrivals(past: Past) -> list[int | None]:
-    """Return the partition's arrivals as the ends of earlier runs estimated them."""
+    """Return the partition's arrivals as estimated at the ends of earlier runs."""
     return [state.estimated_arrival for _, state in past.floors()]
 
 
@@ -99,9 +99,9 @@ def _ordered(past: Past, policy: Policy, event: int) -> Policy:
 
 
 def _high(past: Past, policy: Policy, event: int) -> int | None:
-    """Return the highest time after `event` that the steps would give to an earlier row of the partition or
-    substream; None if there is none. The late step acts on none of these rows: its tolerance is wide enough for
-    the row, and arrival never goes back."""
+    """Return the latest time, if later than `event`, that the early and late steps give to an earlier row of the
+    partition or substream; else None. The late step acts on none of these rows: its tolerance is wide enough for the
+    row, and arrival never goes back."""
     where = past.earlier() & (pc.field("_event_time") > instant(event)) & (pc.field("_disposition") != "quarantined")
     columns = [*TIMES, "_reasons", *(["_substream"] if past.key else [])]
     key = "AND _substream IS NOT DISTINCT FROM ?" if past.key else ""

@@ -35,7 +35,7 @@ def build(tables: Tables) -> str:
 
 
 def page(answers: Answers) -> str:
-    """Build the page from answers that have been read already."""
+    """Build the page from answers that were read before."""
     links = [element("li", element("a", name, href=f"#{part}")) for part, (name, _) in _PARTS.items()]
     contents = element("nav", element("ul", *links), aria_label="contents", class_="contents")
     return document(title(answers), *summary(answers), contents, *(make(answers) for _, make in _PARTS.values()))

@@ -1,6 +1,6 @@
-"""How streams are made: the drawing of the pipeline, how sources are judged, and what each column is computed from.
+"""How streams are made: the drawing of the pipeline, how sources are judged, and the expression of each column.
 
-It is written from the pipeline file. Values that this takes from the environment are replaced by their names.
+It comes from the pipeline file. Values from the environment are replaced by the names of their variables.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _source(source: SourceSpec) -> list[Cell | Html]:
 
 
 def _content(source: SourceSpec) -> str:
-    """Return the columns of a source, and which rows are quarantined or dropped for what is in them."""
+    """Return the columns of a source, and the rules that quarantine or drop rows for their content."""
     parts = [", ".join(f"{each.name} {each.type}" for each in source.columns)]
     parts += [f"quarantined unless {text} ({name})" for name, text in source.require.items()]
     if source.deduplicate is not None:
@@ -80,7 +80,7 @@ def _stream(spec: PipelineSpec, name: str) -> Iterator[Html]:
 
 def _columns(spec: PipelineSpec, name: str) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield the columns of a stream with the types that are known without Spark, and their expressions; None for
-    those of its input."""
+    columns taken from the input."""
     stream = spec.streams[name]
     computed = _expressions(stream)
     for column in columns_of(spec, name) or ():

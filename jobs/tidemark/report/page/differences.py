@@ -17,7 +17,7 @@ _KINDS = {"streams": "output", "dead_letters": "dead letter"}
 
 
 def differences(versions: Sequence[Mapping[str, Any]]) -> Iterator[Html]:
-    """Yield the newest versions that a backfill built, each with its differences from the version it is based on."""
+    """Yield the newest versions that a backfill built, each with its differences from its base version."""
     built = [each for each in reversed(versions) if each.get("made")]
     for version in built[:LISTED]:
         yield from _difference(version["version"], version["made"])
@@ -41,7 +41,7 @@ def _difference(number: int, made: Mapping[str, Any]) -> Iterator[Html]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences on the numbers of what a version changed, by source, stream and excluded object."""
+    """Yield sentences on the numbers of changes in a version, by source, stream and excluded object."""
     for source, changes in found["rows"].items():
         ways = ", ".join(f"{way} {count:,}" for way, count in changes["fates"].items())
         crossing = f"; {changes['crossing']:,} cross an end of the range" if changes["crossing"] else ""

@@ -1,4 +1,4 @@
-"""The part of a page about files: those that brought rows which were not on time."""
+"""The part of a page about files with rows that were not on time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidemark.report.words import counted, span
 
 
 def files(answers: Answers) -> Html:
-    """Return the files with most rows that were dropped or quarantined, then adjusted, of each source."""
+    """Return the files of each source with most dropped or quarantined rows, then with most adjusted rows."""
     inner: list[Html] = []
     for judged in answers.sources:
         found = judged.files

@@ -13,13 +13,13 @@ Cell = str | int | float | bool | None
 
 
 class Html(str):
-    """Markup made by this module: text that is not to be escaped again."""
+    """Markup made by this module: text that is not escaped again."""
 
     __slots__ = ()
 
 
 class Amount(str):
-    """Text of a number with its unit; columns align it as they align whole numbers."""
+    """Text of a number with its unit; aligned in columns like a whole number."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ def table(name: str, heads: Sequence[str], rows: Iterable[Sequence[Cell | Html]]
 
 
 def scrolled(name: str, inner: Html) -> Html:
-    """Return what may be wider than the page in a region that scrolls sideways, with a hint where it does."""
+    """Return an element that may be wider than the page, in a region that scrolls sideways and shows a hint then."""
     hint = element("div", "scroll for more \u2192", class_="more", aria_hidden="true")
     return element("div", hint, inner, class_="wide", tabindex="0", role="region", aria_label=name.replace("-", " "))
 

@@ -24,8 +24,8 @@ _SIDES = {
 
 
 def measured(expectation: str, value: object, digits: int = _DIGITS) -> str | None:
-    """Return a value of an expectation: `6.25 %`, `2h 6m`, `1,440`; None for none. With more `digits` than by default
-    a delay is written in full."""
+    """Return a value of an expectation: `6.25 %`, `2h 6m`, `1,440`; None for none. With more `digits` than the
+    default, a delay is written in full."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -38,8 +38,8 @@ def measured(expectation: str, value: object, digits: int = _DIGITS) -> str | No
 
 
 def bounded(expectation: str, limit: object) -> str | None:
-    """Return a limit with its side: `at most 2 %`, `at least 0s`, `exactly 1,440`; None if there is none. A limit of
-    a user's own expectation has no side."""
+    """Return a limit with its side: `at most 2 %`, `at least 0s`, `exactly 1,440`; None if there is none. Limits of
+    users' own expectations have no side."""
     text = measured(expectation, limit)
     if text is None:
         return None
@@ -47,8 +47,8 @@ def bounded(expectation: str, limit: object) -> str | None:
 
 
 def once(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the checks without those of all sources together that one source of the same run says as well, with
-    its limit and its result."""
+    """Return the checks without duplicates: a check of all sources is left out if a check of one source in its run
+    has equal value, limit and result."""
     own = {_seen(each) for each in checks if each["table"] != "batches"}
     return [each for each in checks if each["table"] != "batches" or _seen(each) not in own]
 
@@ -58,8 +58,8 @@ def _seen(check: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def failed(check: Mapping[str, Any]) -> str:
-    """Return a failed check in words: `dropped share of readings is 6.25 %, at most 2 % is allowed`. Its keys are
-    those of a check's record."""
+    """Return a failed check in words: `dropped share of readings is 6.25 %, at most 2 % is allowed`. `check` has the
+    keys of a check's record."""
     table, expectation = str(check["table"]), str(check["expectation"])
     of = "all rows" if table == "batches" else table.partition("/")[2] or table
     name = f"{expectation.replace('_', ' ')} of {of}"

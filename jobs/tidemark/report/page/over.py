@@ -1,4 +1,4 @@
-"""What an answer leads to: whether it is over, and the command that lists its rows."""
+"""The next steps after a cause: whether it is over, and the command that lists its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def next_steps(answers: Answers) -> Iterator[Html]:
 
 
 def over(found: Aftermath) -> str:
-    """Return the answer in words, with the numbers that it rests on."""
+    """Return the answer in words, with the numbers behind it."""
     cause, of = found.cause, f" of {listed(found.cause.partitions)}" if found.cause.partitions else ""
     since = "in later runs" if found.since is None else f"since {moment(found.since)}"
     came = "were taken" if found.since is None else "arrived"
@@ -44,7 +44,7 @@ def over(found: Aftermath) -> str:
 
 
 def _rows_of(config: str, cause: Cause) -> str:
-    """Return the command that lists the rows of a cause; quarantined ones of any time, as they may have none."""
+    """Return the command that lists the rows of a cause; for quarantined rows, which may lack a time, of any time."""
     named = ["--partition", cause.partitions[0]] if len(cause.partitions) == 1 else []
     reason = ["--reason", cause.reason] if cause.reason else []
     hours = (cause.first // HOUR * HOUR, (cause.last // HOUR + 1) * HOUR)

@@ -99,7 +99,7 @@ def runs(answers: Answers) -> Html:
 
 
 def _ran(run: Row) -> str | None:
-    """Return when a run ran, without the day if it is that of its as_of."""
+    """Return when a run ran, without the day if it ran on the day of its `as_of`."""
     return None if run["ran"] is None else second(run["ran"], day_of(run["as_of"]))
 
 
@@ -143,9 +143,8 @@ def _proof(answers: Answers) -> Iterator[Html]:
 
 
 def engine(recorded: str) -> str:
-    """Return the versions of a recorded engine, and a checksum of its settings, which differs between engines of
-    equal versions; `plain` if it took all public ways (docs/compat.md). A record of another form is returned
-    unchanged."""
+    """Return the versions of a recorded engine, and a checksum of its settings: engines of equal versions may differ
+    in settings. `plain`: it took all public ways (docs/compat.md). A record in another form is returned unchanged."""
     try:
         stored = json.loads(recorded)
         versions, settings = stored["versions"], stored["settings"]

@@ -41,7 +41,7 @@ def drawn(name: str, picture: Picture | None) -> list[Html]:
 
 
 def cut(lines: int) -> list[Html]:
-    """Return a note that a table is cut, if it is."""
+    """Return a note if a table is cut."""
     more = lines - MOST_LINES
     return [paragraph(f"{more:,} more are not listed; `tidemark rows` finds their rows.", class_="quiet")] * (
         more > 0
@@ -117,7 +117,7 @@ def _missed(answers: Answers) -> Iterator[Html]:
 
 
 def _shown_moves(judged: SourceFates) -> list[Move]:
-    """Return the moves without those that others equal: of the only partition, of all reasons where one has them."""
+    """Return the moves without repetitions: of the only partition; of all reasons if one reason has all rows."""
     single = len(judged.fates.by_partition) == 1
     shown = [move for move in judged.moves if move.partition is None or not single]
     of_one = {replace(move, reason=None) for move in shown if move.reason is not None}
@@ -131,7 +131,7 @@ def _move(source: str, move: Move) -> list[Cell]:
 
 
 def watermarks(answers: Answers) -> Html:
-    """Return the charts of rows by arrival and event time, with watermarks, but that at the top of the page."""
+    """Return the charts of rows and watermarks by arrival and time, except for the chart at the top of the page."""
     inner: list[Html] = []
     for judged in pictured(answers):
         name = judged.source.name
@@ -147,7 +147,7 @@ def watermarks(answers: Answers) -> Html:
 
 
 def progress(answers: Answers) -> Html:
-    """Return watermark delays, idle partitions, and the current reasons that hold sources back."""
+    """Return watermark delays, idle partitions, and the reasons that hold sources back now."""
     status = answers.status
     inner = [*drawn("delay", delay_picture(answers.delays)), *drawn("idle", idle_picture(answers.idle, answers.ends))]
     if not answers.idle:
@@ -208,7 +208,7 @@ def late(answers: Answers) -> Html:
 
 
 def _streams(answers: Answers) -> Iterator[list[Cell]]:
-    """Yield a line for each stream; one that is not published has no rows of its own to count."""
+    """Yield a line for each stream; an unpublished stream has no rows to count."""
     unpublished = {each["stream"] for each in answers.status.get("streams", []) if not each["published"]}
     for each in answers.runs.streams:
         rows = Amount("not published") if each["stream"] in unpublished else each["rows"]

@@ -40,7 +40,7 @@ def title(answers: Answers) -> str:
 
 
 def summary(answers: Answers) -> Iterator[Html]:
-    """Yield the beginning of a page: the answer, of which runs, the picture that shows it, then the numbers."""
+    """Yield the beginning of a page: the answer, its runs, the picture that shows it, then the numbers."""
     totals = answers.runs.totals
     if answers.status["as_of"] is None:
         yield paragraph("No run has committed anything yet.")
@@ -60,7 +60,7 @@ def summary(answers: Answers) -> Iterator[Html]:
 
 
 def _said(answers: Answers, looks: Sequence[str]) -> Iterator[Html]:
-    """Yield the first sentence on its own, as the answer, what it leads to, and the others as a list."""
+    """Yield the first sentence alone, as the answer, then its next steps, then the other sentences as a list."""
     yield paragraph(looks[0], class_="first")
     yield from next_steps(answers)
     if len(looks) > 1:
@@ -68,7 +68,7 @@ def _said(answers: Answers, looks: Sequence[str]) -> Iterator[Html]:
 
 
 def shown_cause(answers: Answers) -> Iterator[Html]:
-    """Yield the picture of the stretch that has the first cause."""
+    """Yield the picture of the stretch with the first cause."""
     judged = first_abnormal(answers)
     if judged is None or judged.stretch is None:
         return
@@ -129,8 +129,8 @@ def _sources(answers: Answers) -> Iterator[str]:
 
 
 def _look(answers: Answers) -> Iterator[str]:
-    """Yield what is abnormal: causes first, then uncommitted batches, failed checks and findings. Nothing is said
-    twice: rows that a cause explains are not counted again."""
+    """Yield abnormal findings: causes first, then uncommitted batches, failed checks and diagnostics. Rows that a
+    cause explains are not counted again."""
     status, causes = answers.status, answers.tables.causes
     yield from (cause.sentence for cause in (causes or ())[:_MOST_CAUSES])
     if status["pending"]:
@@ -154,8 +154,8 @@ def _failed(answers: Answers) -> Iterator[str]:
 
 
 def _lost(answers: Answers) -> Iterator[str]:
-    """Yield sentences on rows that are in no stream, or are missing from a window they belong to, as far as no cause
-    explains them; dropped rows only if causes were not looked for, since some are ordinary."""
+    """Yield sentences on rows that no stream contains, or that a window lacks, unless a cause explains them. Dropped
+    rows are included only if causes were not searched, since some dropped rows are ordinary."""
     causes = answers.tables.causes
     explained = {(cause.source, cause.fate) for cause in causes or ()}
     fates = (Fate.QUARANTINED,) if causes is not None else (Fate.DROPPED, Fate.QUARANTINED)

@@ -38,7 +38,7 @@ OF_RUNS = ("rows of runs with an as_of", "as_of of the run")
 
 
 def over_time(source: str, fates: FatesOverTime, by: tuple[str, str] = ARRIVED) -> Picture | None:
-    """Draw one row of bars for each fate, each with a scale of its own, so that small counts stay visible."""
+    """Draw one row of bars for each fate; each has its own scale, so that small counts stay visible."""
     if fates.first is None or fates.last is None:
         return None
     first, last, step = fates.first, fates.last, duration(fates.step)
@@ -63,7 +63,7 @@ def _bars(fates: FatesOverTime, shown: Sequence[Fate], time: str, width: int) ->
 
 
 def _row_of_bars(fates: FatesOverTime, fate: Fate, time: str | None, width: int) -> Spec:
-    """Return the bars of one fate; with a name for the time, they have a time axis."""
+    """Return the bars of one fate; they have a time axis if a name for it is given."""
     low = min(bar for bar, _ in fates.bars)
     high = max(bar for bar, _ in fates.bars) + fates.step
     rows: list[dict[str, Any]] = [

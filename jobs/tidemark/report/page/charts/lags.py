@@ -82,7 +82,7 @@ def _spec(source: SourceTable, lags: Lags, width: int) -> Spec:
 
 
 def _rules(source: SourceTable, lags: Lags, unit: int, y: Spec, right: int, x: Spec) -> Iterator[Spec]:
-    """Yield lines for zero and for the limits that are on and not far beyond all rows."""
+    """Yield lines for zero and for each limit that is on, unless it is far beyond all rows."""
     far = 3 * max(abs(point.lag) for point in lags.points) + 1
     limits = [(0, "", "bottom")]
     if not source.punctuated and not source.others:

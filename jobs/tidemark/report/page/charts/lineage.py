@@ -1,4 +1,4 @@
-"""Draws which sources and streams each stream is made from: a box for each, inputs left of what is made from them."""
+"""Draws how streams are made: a box for each source and stream; the inputs of a stream are on its left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LETTERS, _MOST_LINES = 24, 5
 
 @dataclass(frozen=True)
 class _Box:
-    """A source or stream with the lines of its box; without lines it only leads an arrow past other boxes."""
+    """A source or stream with the lines of its box; a box without lines only leads an arrow past other boxes."""
 
     lines: tuple[str, ...] = ()
     kind: str = "source"
@@ -75,8 +75,8 @@ def _sentences(inputs: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def _placed(
     boxes: Mapping[str, _Box], inputs: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
-    """Return boxes with their positions, and the arrows between them. An arrow that passes a column of boxes has an
-    empty box there, so that it leads past the others."""
+    """Return boxes with their positions, and the arrows between them. An arrow that passes a column of boxes gets an
+    empty box in that column, so that it leads past the others."""
     columns: list[list[str]] = []
     rank: dict[str, int] = {}
     known, arrows = dict(boxes), []
@@ -99,7 +99,7 @@ def _placed(
 def _stacked(
     boxes: Mapping[str, _Box], columns: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]
 ) -> dict[str, _Box]:
-    """Place columns from the left, each in the order of the middles of its boxes' inputs."""
+    """Place columns from the left; boxes of a column are sorted by the middle of their inputs."""
     placed: dict[str, _Box] = {}
     heights = [sum(boxes[name].height + _DOWN for name in column) - _DOWN for column in columns]
     for across, column in enumerate(columns):

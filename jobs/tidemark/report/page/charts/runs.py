@@ -37,8 +37,8 @@ _HUES = ("var(--water)", "var(--adjusted)", "var(--dropped)", "var(--on-time)", 
 
 
 def delay_picture(delays: Sequence[Delay]) -> Picture | None:
-    """Draw one line for each source: the distance from its largest watermark to as_of at the end of each run. None
-    for a single run: the table shows that."""
+    """Draw one line for each source: `as_of` less its largest watermark, at the end of each run. None for a single
+    run: the table shows it."""
     known = [delay for delay in delays if delay.largest is not None]
     if len({delay.as_of for delay in known}) < 2:
         return None
@@ -225,7 +225,7 @@ def _expectation(check: Mapping[str, Any]) -> str:
 
 
 def _labels(names: Sequence[str]) -> dict[str, str]:
-    """Return labels for a narrow chart: expectations, both ends of long ones, with the table where two are alike."""
+    """Return labels for a narrow chart: expectations (long ones cut in the middle), with tables if two are equal."""
     found: dict[str, str] = {}
     for name in names:
         table, _, expectation = name.partition(": ")

@@ -25,7 +25,7 @@ from tidemark.report.words import counted, duration, percent, span
 
 
 def shares_picture(source: str, shares: Shares | None) -> Picture | None:
-    """Draw a line of squares for each partition, the stronger the larger the share."""
+    """Draw a line of squares for each partition; a larger share has a stronger colour."""
     if shares is None or not shares.cells:
         return None
     fate = words(shares.fate)

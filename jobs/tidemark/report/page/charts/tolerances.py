@@ -1,4 +1,4 @@
-"""Heat maps of candidate tolerances: one square for each pair, its colour stronger the more it costs."""
+"""Heat maps of candidate tolerances: one square for each pair; a higher cost has a stronger colour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRONGEST = 0.55
 
 
 def moved_picture(advised: Advised, fate: str) -> Picture:
-    """Draw the shares of rows that would be `adjusted` or `dropped`; one chart for both where they are equal."""
+    """Draw the share of rows that would get `fate` (adjusted or dropped); one chart for both if they are equal."""
     whole = "adjusted or dropped" if advised.alike else fate
     caption = (
         f"Rows that would be {whole} with each pair of tolerances, if that is what is done to late and out-of-order"
@@ -120,6 +120,6 @@ def _axis(field: str, order: Sequence[str], title: str, angle: int) -> dict[str,
 
 
 def _frame(which: str, dash: Sequence[int]) -> Spec:
-    """Frame the square that has `which` set: `present` or `recommended`."""
+    """Frame the square for which `which` (`present` or `recommended`) is true."""
     mark = {"type": "rect", "filled": False, "stroke": INK, "strokeWidth": 2, "strokeDash": list(dash)}
     return {"transform": [{"filter": f"datum.{which}"}], "mark": mark}

@@ -1,6 +1,6 @@
 """Vega-Lite specifications drawn as SVG for a page. Colours come from the page's style, so that one chart serves
-light, dark and paper. Every chart is drawn twice, for wide pages, where marks have their values as titles (shown on
-hover, without a script), and for phones."""
+light, dark and paper. Every chart is drawn twice: for wide pages, where marks show their values on hover (titles, no
+script), and for phones."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (SECOND, "seconds
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart for a page: its title, a caption in plain words, its text alternative, and a function that gives its
-    specification for a width."""
+    """A chart for a page: its title, a caption in plain words, its text alternative, and a function from a width to
+    its specification."""
 
     title: str
     caption: str
@@ -79,9 +79,9 @@ _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 
 
 def _inlined(drawing: str, name: str, titled: bool) -> str:
-    """Return the SVG without parts that only a file needs: the page sets its width and describes it. With `titled`
-    marks have titles. Vega numbers ids across all drawings; here they start from 0, so that equal numbers give an
-    equal page."""
+    """Return the SVG without the parts that only a file needs: the page sets the width and the description. With
+    `titled`, marks have titles. Vega numbers ids across all drawings; here they start from 0, so that equal numbers
+    give an equal page."""
     head, _, body = drawing.partition(">")
     box = re.search(r'viewBox="0 0 [\d.]+ [\d.]+"', head)
     size = f" {box[0]}" if box else ""
@@ -142,7 +142,7 @@ def is_narrow(width: int) -> bool:
 
 def name_axis(names: Sequence[str], width: int) -> tuple[Spec, int]:
     """Return the axis of names from top to bottom, in this order, and the width of its labels in pixels. The width
-    has a margin, since a page's font may be a little wider than expected."""
+    has a margin, since a page's font may be slightly wider than expected."""
     limit = 130 if is_narrow(width) else 320
     room = min(limit + limit // 6, 8 * max(map(len, names)))
     axis = {"title": None, "grid": True, "labelLimit": limit, "minExtent": room, "ticks": False}

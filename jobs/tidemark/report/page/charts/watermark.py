@@ -68,7 +68,7 @@ def _caption(stretch: Stretch, points: Sequence[Point], listed: str) -> str:
 
 
 def _rules(stretch: Stretch) -> str:
-    """Return in words the effect of tolerances on rows outside them."""
+    """Return in words how the tolerances treat rows beyond them."""
     if stretch.punctuated:
         return "It is set by punctuations: what lies below it violates a promise."
     if stretch.mixed:
@@ -175,7 +175,7 @@ def _band(stretch: Stretch, points: Sequence[Point], frame: Frame, x: Spec, y: S
 
 
 def _room(frame: Frame, away: int, taken: Sequence[int], points: Sequence[Point]) -> int | None:
-    """Return the arrival at which the label of a limit covers fewest rows, and if possible no label of a watermark;
+    """Return the arrival at which the label of a limit covers fewest rows and, if possible, no label of a watermark;
     None if too little of the limit is inside the chart."""
     first, last = max(frame.left, frame.low - away), min(frame.right, frame.high - away)
     if last - first < (frame.right - frame.left) // 4:

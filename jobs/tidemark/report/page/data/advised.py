@@ -14,8 +14,8 @@ from tidemark.report.values import plain
 
 @dataclass(frozen=True)
 class Advised:
-    """One source's candidates, ordered by late and then by out-of-order tolerance, microseconds, a late of None last.
-    They are based on the rows up to `batch_id`, of a run with this `as_of` (ISO 8601)."""
+    """One source's candidates, ordered by late and then by out-of-order tolerance (microseconds; late off comes
+    last). They are based on the rows up to batch `batch_id`, whose run had this `as_of` (ISO 8601)."""
 
     source: str
     batch_id: int
@@ -24,7 +24,7 @@ class Advised:
 
     @property
     def present(self) -> Row:
-        """The candidate with the source's own tolerances at that time."""
+        """The candidate with the tolerances that the source had at that time."""
         return next(cell for cell in self.cells if cell["present"])
 
     @property
@@ -34,12 +34,12 @@ class Advised:
 
     @property
     def alike(self) -> bool:
-        """True if each candidate drops as many rows under one action as it adjusts under the other."""
+        """True if each candidate would adjust as many rows as it would drop."""
         return all(cell["adjusted"] == cell["dropped"] for cell in self.cells)
 
 
 def advised_of(tables: Tables) -> list[Advised]:
-    """Return the last advice on each source. It is valid until the next advice, whichever runs a report covers."""
+    """Return the last advice on each source. It holds until the next advice, whatever runs a report covers."""
     if tables.advice is None:
         return []
     found = tables.advice.to_table()

@@ -25,14 +25,14 @@ from tidemark.report.page.data.tables import Row, SourceTable, Tables
 
 
 def cause_of(tables: Tables, source: str) -> Cause | None:
-    """Return the heaviest cause of what is abnormal in a source."""
+    """Return the heaviest cause of abnormal rows in a source."""
     return next((cause for cause in tables.causes or () if cause.source == source), None)
 
 
 @dataclass(frozen=True)
 class SourceFates:
-    """The fates of one source's rows. `accounted`: rows that the ledger has counted; these are more than the tables
-    hold if old events were deleted."""
+    """The fates of one source's rows. `accounted`: rows counted by the ledger, more than the tables hold if old
+    events were deleted."""
 
     source: SourceTable
     accounted: int
@@ -85,8 +85,8 @@ class Answers:
 
     @classmethod
     def of(cls, tables: Tables) -> Answers:
-        """Read what a page needs; each source's rows are released before the next source's are read. Raises
-        ValueError if the tables have no status."""
+        """Read all input of a page; each source's rows are released before the next source is read. Raises ValueError
+        if the tables have no status."""
         if tables.status is None:
             raise ValueError("a page needs the status")
         runs, ends = runs_of(tables), ends_of(tables)

@@ -15,7 +15,7 @@ from tidemark.report.page.data.tables import Scope, ask, in_scope
 @dataclass(frozen=True)
 class LateRows:
     """Dead letters of one stream from one partition. `rows` counts distinct rows: one row may be late for several
-    windows. `past`: how far its watermark was past the window's end, microseconds."""
+    windows. `past`: distance of the watermark past the window's end, microseconds."""
 
     source: str
     partition: str
@@ -26,7 +26,7 @@ class LateRows:
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead letters of one stream; `bars` counts them by their windows' starts, a bar for `step` microseconds."""
+    """The dead letters of one stream; `bars` counts them by start of window, in steps of `step` microseconds."""
 
     stream: str
     letters: int

@@ -1,4 +1,4 @@
-"""Delays of sources against as_of at the ends of runs, and partitions without rows."""
+"""Delays of sources behind `as_of` at the ends of runs, and partitions without rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MOST_RUNS = 120
 
 @dataclass(frozen=True)
 class Delay:
-    """The delays of one source at the end of a run, microseconds: as_of less the largest watermark of its partitions,
-    and as_of less the combined one. None: there is no watermark, or the source is complete."""
+    """The delays of one source at the end of a run, microseconds: `largest` is `as_of` less the largest watermark of
+    its partitions, `combined` is `as_of` less the combined watermark. None: no watermark yet."""
 
     source: str
     as_of: int
@@ -45,7 +45,7 @@ def ends_of(tables: Tables) -> list[Row]:
 
 
 def delays_of(tables: Tables, ends: Sequence[Row]) -> list[Delay]:
-    """Return one delay for each run and source. A watermark never goes back: the largest recorded so far holds."""
+    """Return one delay for each run and incomplete source. Watermarks never go back: the largest one so far holds."""
     if not ends:
         return []
     marks = ask(
@@ -71,8 +71,8 @@ def delays_of(tables: Tables, ends: Sequence[Row]) -> list[Delay]:
 
 
 def idle_of(tables: Tables, ends: Sequence[Row]) -> list[Idle]:
-    """Return each pair of a partition and a run of the scope that brought it no row. A state that did not change is
-    not recorded again: the newest at or before the end of the run holds."""
+    """Return each pair of a partition and a run of the scope that brought it no row. Unchanged states are not
+    recorded again: the newest state at or before the end of the run holds."""
     if not ends:
         return []
     listed = ", ".join(f"({end['batch_id']}, {end['as_of']})" for end in ends)

@@ -25,8 +25,8 @@ Counts = Mapping[Fate, int]
 
 @dataclass(frozen=True)
 class FatesOverTime:
-    """Counts of one source's rows. `by_partition` names every partition with rows; `bars` counts by the start of a
-    step of `step` microseconds; `untimed` rows have no arrival and are in no bar. Times in microseconds UTC."""
+    """Counts of one source's rows. `by_partition` has every partition with rows. `bars` counts rows by fate and start
+    of a step of `step` microseconds. `untimed` rows lack an arrival and are in no bar. Times in microseconds UTC."""
 
     by_partition: Mapping[str, Counts] = field(default_factory=dict)
     first: int | None = None
@@ -46,12 +46,12 @@ class FatesOverTime:
 
 
 def step_of(span: int, most: int = MOST_STEPS) -> int:
-    """Return the smallest round step that divides a span of microseconds into at most so many."""
+    """Return the smallest round step that divides a span of microseconds into at most `most` steps."""
     return next((step for step in _STEPS if span // step < most), _STEPS[-1])
 
 
 def bar_of(column: str, step: int) -> str:
-    """Return SQL for the start of the step that contains a time, in microseconds; steps are counted from 1970."""
+    """Return SQL for the start of the step that contains a time, microseconds; steps begin at multiples of `step`."""
     return f"epoch_us({column}) - (epoch_us({column}) % {step} + {step}) % {step}"
 
 

@@ -17,8 +17,8 @@ MOST_CHECKS = 40
 
 
 def findings_of(tables: Tables) -> list[Row]:
-    """Return one entry for each kind and source: its number of occurrences and of partitions, its first and last
-    time, the newest message and a sample. Times in microseconds UTC, those of arrival or landing."""
+    """Return one entry for each kind and source: numbers of occurrences and partitions, first and last time, the
+    newest message and a sample. Times are times of arrival or landing, microseconds UTC."""
     if tables.scope.empty:
         return []
     found = ask(

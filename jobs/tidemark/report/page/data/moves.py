@@ -1,4 +1,4 @@
-"""Counts of adjusted, dropped and quarantined rows, by reason and partition, and how far adjusted ones were moved."""
+"""Counts adjusted, dropped and quarantined rows by reason and partition, and how far adjusted rows were moved."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tidemark.report.page.data.tables import Row, Scope, SourceTable, ask, in_sc
 
 @dataclass(frozen=True)
 class Sizes:
-    """Exact quantiles of sizes in microseconds: each is the size of an actual row, and at least that share of rows is
-    at most as large."""
+    """Exact quantiles of sizes in microseconds: each is the size of an actual row, and at least that share of rows
+    has at most this size."""
 
     median: int
     p95: int
@@ -36,8 +36,8 @@ def sizes_of(row: Row) -> Sizes | None:
 
 @dataclass(frozen=True)
 class Move:
-    """Rows of one source that were not simply on time. A `partition` or `reason` of None means all. A row with two
-    reasons counts in both, and once where the reason is None. `shifts` are those of the adjusted rows."""
+    """Rows of one source that were not on time. A `partition` or `reason` of None means all. A row with two reasons
+    counts for each of them, and once if the reason is None. `shifts`: sizes of moves of adjusted rows."""
 
     partition: str | None
     reason: str | None
@@ -102,8 +102,8 @@ def by_reason(moves: Iterable[Move]) -> list[Move]:
 
 
 def drawn_together(moves: Iterable[Move], most: int) -> list[list[Move]]:
-    """Return the groups of moves that charts compare, those with most rows first. One group of reason and partition
-    pairs, if these are at most `most`; otherwise two groups: the reasons of all partitions, and the partitions."""
+    """Return the groups of moves that charts compare, most rows first: one group of all pairs of reason and
+    partition, if there are at most `most`; else a group of reasons (of all partitions) and a group of partitions."""
     acted = sorted((move for move in moves if move.judged), key=lambda move: -move.judged)
     single = [move for move in acted if move.reason is not None and move.partition is not None]
     if len(single) <= most:

@@ -1,4 +1,4 @@
-"""Runs: what they took, and its fates, as the ledger counts them."""
+"""Runs: the objects and rows that they took, and fates, as the ledger counts them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COLUMNS = ["batch_id", "run_id", "run_first", "run_last", "as_of", *COUNTS, "ob
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of a scope. `totals` are over all its runs (with `runs`, `batches`, `first_as_of`, `last_as_of`),
-    `listed` are the newest ones (`ran`: when, None if not known); `ran` are the times when runs of the scope ran, as
-    far as known; `by_source` are the rows that the ledger counted for each source. Times in microseconds UTC."""
+    """The runs of a scope. `totals` sums all of them (with `runs`, `batches`, `first_as_of`, `last_as_of`). `listed`
+    are the newest (`ran`: time of the run, None if unknown). `ran`: known times of the scope's runs. `by_source`:
+    rows that the ledger counted for each source. Times in microseconds UTC."""
 
     totals: Row
     listed: list[Row]

@@ -15,11 +15,11 @@ from tidemark.report.page.data.tables import Query, Row, Scope, SourceTable, ask
 from tidemark.report.scan import UNREPEATED, Condition, between, both
 
 WHOLE = 300
-"""Most rows of a log that is shown whole."""
+"""Most rows of a log that is drawn whole."""
 BEFORE, AFTER = 150, 50
 """Rows shown of a longer log: up to the newest row that was adjusted or dropped, and after that row."""
 INTO = 110
-"""Offsets from a cause's first row to the row that its stretch is laid around."""
+"""Offsets from a cause's first row to the row around which its stretch is drawn."""
 MOST_KEYS = 6
 """Most watermarks in one chart; a log with more is not shown whole."""
 
@@ -42,8 +42,8 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Point:
-    """One row; times in microseconds UTC, None where it has none. `watermark` is the one in force before it,
-    `end` the end of an interval."""
+    """One row; times in microseconds UTC, None if it lacks the time. `watermark` was in force before the row; `end`:
+    end of an interval."""
 
     key: Key
     offset: int
@@ -77,9 +77,9 @@ class Stretch:
         return tuple(dict.fromkeys(point.key for point in self.points))
 
     def line(self, key: Key) -> list[Mark]:
-        """Return the watermark of a key as marks (arrival, watermark): each watermark holds from the mark before up
-        to that arrival. The first mark is the row that set the watermark, if it is in the stretch; the last is the
-        watermark after the last row."""
+        """Return the watermark of a key as marks (arrival, watermark): each watermark holds from the previous mark up
+        to its arrival. The first mark is the row that set the first watermark, if the stretch contains it; the last
+        one is the watermark after the last row."""
         mine = [(p.arrival, p) for p in self.points if p.key == key and p.arrival is not None]
         marks = [(arrival, point.watermark) for arrival, point in mine if point.watermark is not None]
         if mine and (left := self._left(mine[-1][1])) is not None:
@@ -106,9 +106,9 @@ def named(key: Key) -> str:
 
 
 def stretch_of(source: SourceTable, scope: Scope, fates: FatesOverTime, cause: Cause | None = None) -> Stretch | None:
-    """Read the whole log if it is short; else the stretch in which a cause begins, without one that around the newest
-    row that a policy acted on, of one partition or substream alone. None: there is no row, or arrival is the event
-    time."""
+    """Read the whole log if it is short. Else read one partition or substream: around the beginning of `cause` or,
+    without a cause, around the newest row that a policy acted on. None: there is no row, or the source has no event
+    time of its own."""
     if source.events is None or not source.timed or not fates.rows:
         return None
     if fates.rows <= WHOLE:
@@ -147,8 +147,8 @@ def _by(policy: Policy, point: Point) -> bool:
 
 
 def _begin(source: SourceTable, scope: Scope, cause: Cause) -> Row | None:
-    """Return a row so near after a cause's first one that the stretch shows the rows before it, too; of several
-    partitions that with most of its rows. None: it has no rows."""
+    """Return the row around which a cause is drawn: up to INTO offsets after its first row, so that rows before it
+    are shown, in the partition or substream with most of its rows. None: it has no rows."""
     if source.events is None:
         return None
     where = between("_arrival_time", cause.first, cause.last)
@@ -168,7 +168,7 @@ def _begin(source: SourceTable, scope: Scope, cause: Cause) -> Row | None:
 
 
 def _anchor(source: SourceTable, scope: Scope) -> Row | None:
-    """Return the newest row that was dropped or adjusted; if there is none, the newest that was on time."""
+    """Return the newest dropped or adjusted row; if there is none, the newest row on time."""
     if source.events is None:
         return None
     for fates in (["adjusted", "dropped"], ["on_time"]):

@@ -35,15 +35,15 @@ READ = (
 """Columns of events that a report reads."""
 
 HELD = 2_000_000
-"""Most rows of a source that is read once and kept in memory (about 100 bytes a row). A larger one is streamed for
-each query; the numbers are equal."""
+"""Most rows of a source that is read once and kept in memory (about 100 bytes a row). A larger source is read again
+for each query, with equal results."""
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """One source: its events (None: none written yet) and the policy that judged its newest rows. `timed`: it has an
-    event time of its own. `punctuated`: punctuations replace the policy. `others`: the other policies that judged
-    rows of the scope."""
+    """One source: its events (None: none written yet) and the policy that judged its newest rows. `timed`: it has its
+    own event time. `punctuated`: punctuations replace the policy. `others`: other policies that judged rows of the
+    scope."""
 
     name: str
     events: Dataset | None
@@ -54,7 +54,7 @@ class SourceTable:
     others: tuple[Policy, ...] = ()
 
     def held(self, scope: Scope, rows: int) -> SourceTable:
-        """Return the source with its rows of a scope in memory, if these are few: opening files takes longest."""
+        """Return the source with its rows of a scope in memory, if they are few: opening files takes most time."""
         if self.events is None or rows > HELD:
             return self
         table = self.events.to_table(columns=list(READ), filter=scope.of("_batch_id"))
@@ -63,14 +63,14 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Scope:
-    """The batches that a report covers, both ends included, and a description of them in words."""
+    """The batches that a report covers, first and last included, and a description in words."""
 
     first: int
     last: int
     words: str = "everything that is recorded"
 
     def of(self, column: str) -> pc.Expression:
-        """Return the condition that a row is of these batches."""
+        """Return the condition for rows of these batches."""
         return (pc.field(column) >= self.first) & (pc.field(column) <= self.last)
 
     def __contains__(self, batch_id: int) -> bool:
@@ -83,11 +83,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Tables:
-    """The whole input of a page. `status` is the result of the command `status` (None: only charts are drawn, and no
-    page); `letters` are the dead letters by stream. `quality` is not limited to committed batches, since a run that
-    quality blocks is committed later or never. `causes` are those of what is abnormal, the heaviest first
-    (None: not looked for). `samples`: the page may have the text of rows that can't be read. `ran` says when runs
-    ran, microseconds UTC, by their first batch, as far as that is known."""
+    """The whole input of a page. `status`: record of the command `status` (None: only charts, no page). `letters`:
+    dead letters by stream. `quality` includes uncommitted batches: a run that quality blocks is committed later or
+    never. `causes`: causes of abnormal rows, the heaviest first (None: not searched). `samples`: the page may show
+    the text of rows that cannot be read. `ran`: time of each run by its first batch, microseconds UTC, if known."""
 
     spec: PipelineSpec
     config: str

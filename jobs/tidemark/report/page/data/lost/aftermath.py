@@ -1,4 +1,4 @@
-"""Whether the cause of what is abnormal is over: the rows that came since."""
+"""Decides whether the cause of abnormal rows is over, by the rows that arrived after it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tidemark.report.scan import Condition, between, both
 
 @dataclass(frozen=True)
 class Aftermath:
-    """Committed rows of a cause's partitions that arrived from `since` on, the end of the cause's last hour: their
-    number, the last arrival, and how many had its fate and reason. `during`: number of rows while it lasted. For
-    quarantined rows, which may lack an arrival, `since` is None: the cause's files are compared with later batches.
-    Times in microseconds UTC."""
+    """Committed rows of a cause's partitions that arrived from `since` on (the end of the cause's last hour): their
+    number, last arrival, and `hit`, rows with the cause's fate and reason. `during`: rows while the cause lasted.
+    Quarantined rows may lack an arrival: for them `since` is None, and batches after the cause's files are counted.
+    Times are microseconds UTC."""
 
     cause: Cause
     since: int | None
@@ -31,12 +31,12 @@ class Aftermath:
 
     @property
     def over(self) -> bool:
-        """True if the share of rows with its fate and reason is at most a tenth of what it was."""
+        """True if the share of rows with the cause's fate and reason has fallen to a tenth or less."""
         return 10 * self.hit * self.during <= self.cause.rows * self.rows
 
 
 def aftermath_of(sources: Sequence[SourceTable], scope: Scope, cause: Cause | None) -> Aftermath | None:
-    """Count the rows since a cause, of runs after the scope too: a page of a past day says what came of it."""
+    """Count the rows after a cause, also of runs after the scope: the page of a past day says how it went on."""
     source = next((each for each in sources if cause is not None and each.name == cause.source), None)
     if source is None or source.events is None or cause is None:
         return None

@@ -1,4 +1,4 @@
-"""SourceFiles with rows that were not simply on time."""
+"""Files with rows that were not on time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _COUNTED = ", ".join(f"count(*) FILTER (_disposition = '{fate}') AS {fate}" for 
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """The files of one source: `total` of them, `hit` with a row that was not on time; `worst` are listed,
-    with their numbers of rows and arrivals in microseconds UTC."""
+    """The files of one source: `total` is their number, `hit` the number with a row that was not on time. `worst` are
+    listed, with their numbers of rows and their first and last arrival in microseconds UTC."""
 
     total: int = 0
     hit: int = 0

@@ -17,13 +17,13 @@ BOUNDS = (
     *(n * HOUR for n in (1, 2, 4, 8)),
     *(n * DAY for n in (1, 2, 7, 30)),
 )
-"""Upper ends of the classes, microseconds; a last class has what is more."""
+"""Upper ends of the classes, microseconds; one more class holds all larger distances."""
 
 
 @dataclass(frozen=True)
 class Missed:
-    """Rows of one source that a reason dropped. `classes`: their numbers by BOUNDS, each up to and with its bound,
-    the last beyond all."""
+    """Rows of one source that a reason dropped. `classes`: their numbers by distance, one class up to and including
+    each of BOUNDS, and one beyond the last."""
 
     reason: str
     rows: int
@@ -32,8 +32,8 @@ class Missed:
 
 
 def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
-    """Measure rows that a tolerance dropped (time rules: judging a row), most rows first. There are none if several
-    policies or punctuations judged the scope: no one limit was missed."""
+    """Measure rows that a tolerance dropped (time rules: judging a row), most rows first. Empty if several policies
+    or punctuations judged the scope: the rows then have no common limit."""
     if source.events is None or scope.empty or source.punctuated or source.others:
         return ()
     within = ", ".join(f"count(*) FILTER (missed <= {bound})" for bound in BOUNDS)
@@ -55,8 +55,8 @@ def missed_of(source: SourceTable, scope: Scope) -> tuple[Missed, ...]:
 
 
 def _distance(policy: Policy) -> str:
-    """Return SQL for the distance from the limit of a row's last reason: from arrival, or of its time after the steps
-    before from the watermark, or from its end."""
+    """Return SQL for a dropped row's distance from its limit, by its last reason. Late and early: from the tolerance
+    around arrival. Out of order and empty: from the watermark or the row's end, after the steps before."""
     time = "e"
     if policy.early is not None:
         time = f"least({time}, a + {policy.early.micros})"
@@ -79,5 +79,5 @@ def _micros(tolerance: Tolerance | None) -> int:
 
 
 def _apart(totals: list[int]) -> tuple[int, ...]:
-    """Return the numbers of each class from running totals."""
+    """Return the number in each class from running totals."""
     return tuple(total - before for before, total in zip([0, *totals], totals, strict=False))

@@ -31,7 +31,7 @@ ORDER BY n DESC, reason LIMIT {MOST_REASONS}
 
 @dataclass(frozen=True)
 class Quarantined:
-    """Rows of one source that are quarantined for a reason: their number, that of their files, the file with most of
+    """Rows of one source that are quarantined for one reason: numbers of rows and of files, the file with most of
     them, and samples (`partition`, `offset`, `file`, `text`, `cut`: number of characters left out)."""
 
     reason: str
@@ -42,8 +42,8 @@ class Quarantined:
 
 
 def quarantined_of(source: SourceTable, scope: Scope, rows: int, texts: bool) -> tuple[Quarantined, ...]:
-    """Read the quarantined rows of a source, the reason with most rows first; without `texts` no sample is read. The
-    source knows that there are so many `rows`: with none nothing is read."""
+    """Read the quarantined rows of a source, the reason with most rows first; without `texts` no sample is read. If
+    `rows`, their known number, is 0, nothing is read."""
     if source.events is None or not rows:
         return ()
     columns = ["_partition", "_offset", "_file", "_disposition", "_reasons", "_batch_id", *["_raw"] * texts]

@@ -1,4 +1,4 @@
-"""Shares of rows that were dropped, or else adjusted, by partition and the time of their arrival."""
+"""Shares of dropped rows (adjusted rows if none was dropped), by partition and time of arrival."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST_STEPS = 30
 
 @dataclass(frozen=True)
 class Shares:
-    """Rows of one fate and all rows, by partition and the start of a step of `step` microseconds; only pairs with
-    rows of the fate. `partitions`: those with most rows of it, the most first; `others`: number of further ones."""
+    """`cells`: rows of the fate and all rows, by partition and start of a step of `step` microseconds, if the fate
+    has rows there. `partitions`: partitions with most rows of the fate, most first; `others`: number of others."""
 
     fate: Fate
     step: int
