@@ -13,8 +13,8 @@ class OwnCounts(TypedDict):
 
 
 class CandidateCounts(TypedDict):
-    """Numbers of rows: all, those adjusted if late and unordered rows are adjusted, those dropped if they are
-    dropped."""
+    """Numbers of rows. `adjusted`: rows adjusted if the actions for late and unordered rows are `adjust`; `dropped`:
+    rows dropped if they are `drop`."""
 
     rows: int
     adjusted: int
@@ -23,8 +23,8 @@ class CandidateCounts(TypedDict):
 
 
 class CandidateCost(CandidateCounts):
-    """Cost of a pair of tolerances. Delays say how far output is behind the latest arrival, at the median and at the
-    longest (null: there is no output)."""
+    """Cost of a pair of tolerances. `delay` (median) and `longest_delay`: how far output is behind the latest arrival
+    (null: there is no output)."""
 
     late: str
     out_of_order: str
@@ -68,14 +68,14 @@ HeldOutRecord = TypedDict(
         "met": bool,
     },
 )
-"""A newest stretch of arrivals with the tolerances that the rows before it recommend (null: none met the targets),
-the counts of its rows under them, and whether they meet the targets."""
+"""A recent range of arrivals, with the tolerances that advice on the rows before it recommends (null: none met the
+targets), the counts of its rows under these tolerances, and whether they meet the targets."""
 
 
 class AdvisedSource(TypedDict):
-    """A source that advice is given on. Targets are shares from 0 to 1 (null: none). `whole`: retention has deleted
-    none of its rows. `duplicates`: rows that are dropped besides, whatever the tolerances. `held_out`: tests of the
-    advice on the newest rows, newest first; `confidence` says in words how it did."""
+    """A source with advice. Targets are shares from 0 to 1 (null: none). `whole`: retention has deleted none of its
+    rows. `duplicates`: rows that are also dropped, whatever the tolerances. `held_out`: tests of the advice on the
+    newest rows, newest first; `confidence`: their result in words."""
 
     source: str
     rows: int
@@ -90,8 +90,8 @@ class AdvisedSource(TypedDict):
 
 
 class DelayRecord(TypedDict):
-    """A delay of generated punctuations, rows that it would have left behind one, and how late output would be (null:
-    not known, as rows are punctuations, too)."""
+    """A delay of generated punctuations, the rows that would be behind a punctuation, and the delay of output (null:
+    not known, since some rows are punctuations)."""
 
     delay: str
     violations: int
@@ -104,7 +104,7 @@ class DelayRecord(TypedDict):
 
 class DelayedSource(TypedDict):
     """A punctuated source with the costs of other delays. `violations`: its action; `target`: the largest share of
-    rows behind a punctuation; `recommended`: the smallest delay that meets it (null: none)."""
+    rows behind a punctuation; `recommended`: the smallest delay that meets the target (null: none)."""
 
     source: str
     rows: int
@@ -116,7 +116,7 @@ class DelayedSource(TypedDict):
 
 
 class UnadvisedSource(TypedDict):
-    """A source without advice, and why."""
+    """A source without advice, and the reason."""
 
     source: str
     why: str

@@ -8,8 +8,8 @@ from typing_extensions import TypedDict
 
 
 class CaseDifference(TypedDict):
-    """A row of a table that differs: `expected` is null if no row was expected, `got` if there is none. `columns` are
-    those that differ, and `given` rows that it was made from, as far as they are known."""
+    """A row of a table that differs: `expected` is null if no row was expected, `got` if there is no row. `columns`:
+    columns that differ. `given`: input rows that it was made from, as far as known."""
 
     table: str
     given: list[dict[str, Any]]
@@ -19,7 +19,7 @@ class CaseDifference(TypedDict):
 
 
 class CaseRecord(TypedDict):
-    """A case: its name and place, and how the tables differ. `failure` says why it could not be run; else it is
+    """A test case: its name and place, and how the tables differ. `failure`: the reason why it could not run, else
     null."""
 
     name: str
@@ -42,8 +42,8 @@ class CasesRecord(TypedDict):
 
 
 class RecordedCaseRecord(TypedDict):
-    """Record of `test --record`: the file, and the name of the case in it. `differing` counts rows whose fate in the
-    case is not the recorded one, since a case begins without any state."""
+    """Record of `test --record`: the file, and the name of the case in it. `differing` counts rows with another fate
+    in the case than the recorded one, since a case begins without any state."""
 
     path: str
     case: str

@@ -25,16 +25,16 @@ CauseRecord = TypedDict(
         "remedy": str,
     },
 )
-"""A cause of what is abnormal. `partition` is null if it has several or all (`partitions` is then empty); `substream`
-has nine of ten rows (null: none has); `fate` and `reason` are null if its rows were judged as ever. Its rows arrived
-in [`from`, `to`), whole hours. The remedy would have kept `kept` of the dropped rows (null: none were dropped, or no
-tolerance keeps them). `median_micros` and `p95_micros` say how far its rows are from their arrival, or behind their
+"""A cause of abnormal rows. `partition` is null if there are several or all (then `partitions` is empty). `substream`
+has nine of ten rows (null: none has). `fate` and `reason` are null if the rows were judged as usual. The rows arrived
+in [`from`, `to`), whole hours. `kept`: dropped rows that the remedy would have kept (null: none was dropped, or no
+tolerance keeps any). `median_micros`, `p95_micros`: distance of the rows from their arrival, or from the
 watermark."""
 
 
 class WhyRecord(TypedDict):
-    """Record of `why`: the causes of what is abnormal, the heaviest first. `scope` names the rows that were looked
-    at, `rows` counts them; `history` counts the days that they were compared with."""
+    """Record of `why`: the causes of abnormal rows, the heaviest first. `scope` describes the examined rows, `rows`
+    is their number; `history`: number of days that they were compared with."""
 
     scope: str
     rows: int

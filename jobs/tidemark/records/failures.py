@@ -24,7 +24,7 @@ class ValidateRecord(TypedDict):
 
 
 class ErrorRecord(TypedDict):
-    """Reason of a failure: a code for programs, a message, the place, and what to do. `problems` are those of a
+    """Reason of a failure: a code for programs, a message, the place, and a hint. `problems`: problems of a
     configuration."""
 
     code: str

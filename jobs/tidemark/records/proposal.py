@@ -18,8 +18,8 @@ class IntervalSummary(TypedDict):
 
 
 class SampleSummary(TypedDict):
-    """The sampled objects, newest first, and rows. `whole`: these are all rows of the objects; `unread` counts lines
-    that are no rows, `without_time` rows that lack a required time."""
+    """The sampled objects, newest first, and the number of rows. `whole`: the sample has all rows of these objects.
+    `unread` counts lines that are no rows, `without_time` rows that lack a required time."""
 
     objects: list[str]
     rows: int
@@ -39,8 +39,8 @@ class ColumnSummary(TypedDict):
 
 
 class CandidateTime(TypedDict):
-    """A column that holds times, its SQL expression, its scores, and shares of its values. `before_landing` is the
-    median from the time to the landing, `without_zone` the number of values that name no zone."""
+    """A column that holds times, its SQL expression, its scores, and shares of its values. `before_landing`: median
+    time until the landing. `without_zone`: number of values without a zone."""
 
     column: str
     expression: str
@@ -56,8 +56,8 @@ class CandidateTime(TypedDict):
 
 
 class TimeOrderSummary(TypedDict):
-    """Two times by their SQL expressions: `later` is never before `earlier` in the `rows` sampled rows that have
-    both; it is after it by `median`, and by `largest` at most."""
+    """Two times as SQL expressions: `later` is never before `earlier` in the `rows` sampled rows that have both.
+    `median` and `largest`: median and largest difference."""
 
     later: str
     earlier: str
@@ -67,8 +67,8 @@ class TimeOrderSummary(TypedDict):
 
 
 class TimesSummary(TypedDict):
-    """Columns of the event time and of the arrival (null: none), how sure that is, and the pairs of times of which
-    one is never before the other, the closest first."""
+    """Columns of event time and arrival (null: none), the confidence in this choice, and pairs of times in which one
+    is never before the other, the closest pair first."""
 
     event_time: str | None
     arrival_time: str | None
@@ -98,7 +98,7 @@ class QuantileSummary(TypedDict):
 
 
 class CostSummary(TypedDict):
-    """Number and share of rows that a tolerance's step would act on."""
+    """Number and share of rows that a tolerance's step would adjust or drop."""
 
     tolerance: int
     rows: int
@@ -114,8 +114,8 @@ class ExpectedReasons(TypedDict):
 
 
 class MeasuredSummary(TypedDict):
-    """Measures of sampled rows, the proposed tolerances, and the cost of these and others. A `late_arrival` of null:
-    `off`."""
+    """Measures of sampled rows, the proposed tolerances, and the costs of these and of others. `late_arrival` null
+    means `off`."""
 
     lateness: QuantileSummary
     disorder: QuantileSummary
@@ -131,7 +131,7 @@ class MeasuredSummary(TypedDict):
 
 class SourceProposal(TypedDict):
     """All findings on a source. `measured` is null if rows have no event time of their own, `landing_delay` if they
-    have no arrival of their own; `settings` are keys of the configuration; `strays` are objects of other kinds."""
+    have no arrival of their own. `settings`: keys of the configuration. `strays`: objects of other kinds."""
 
     landing: str
     objects: int
@@ -152,9 +152,9 @@ class SourceProposal(TypedDict):
 
 
 class GuessSummary(TypedDict):
-    """Something taken for granted: the source and its setting, and `effect`, what happens to rows as proposed or if
-    it is otherwise: quarantined, dropped, mistimed, adjusted, delayed, unread or text (values are text). `rows`:
-    sampled rows that it touches (null: only rows outside the sample can say)."""
+    """An assumption: its source and setting. `effect`: what happens to rows, as proposed or if it is wrong:
+    quarantined, dropped, mistimed, adjusted, delayed, unread or text (values are text). `rows`: sampled rows with
+    this effect (null: only rows outside the sample may have it)."""
 
     source: str
     key: str
@@ -164,8 +164,8 @@ class GuessSummary(TypedDict):
 
 
 class ProposalRecord(TypedDict):
-    """The proposed sources, what is guessed of them, the most expensive first, and the kinds of files that no source
-    takes, by folder."""
+    """The proposed sources, the assumptions, the most expensive first, and, by folder, the kinds of files that no
+    source takes."""
 
     landing: str
     pipeline: str
@@ -185,7 +185,7 @@ class InitRecord(TypedDict):
 
 
 class CheckedSample(TypedDict):
-    """The sampled objects, newest first, and rows. `whole`: these are all rows of the objects."""
+    """The sampled objects, newest first, and rows. `whole`: the sample has all rows of the objects."""
 
     objects: list[str]
     rows: int
@@ -193,10 +193,10 @@ class CheckedSample(TypedDict):
 
 
 class DriftSummary(TypedDict):
-    """One difference between the settings and what lands now. `kind`: format, header, rows, row, new, missing, type,
-    partition, time, landed_at, landing_delay, clock_skew, early, late or out_of_order; `key`: the setting of the
-    source; `rows`, `share`: sampled rows that it concerns (0: whole objects, or columns); `effect`: their fate,
-    `unread` (values are not read) or `none`; `proposed`: what would fit."""
+    """One difference between settings and landed rows. `kind`: format, header, rows, row, new, missing, type,
+    partition, time, landed_at, landing_delay, clock_skew, early, late or out_of_order. `key`: the setting of the
+    source. `rows`, `share`: sampled rows with this difference (0: it is about whole objects or columns). `effect`:
+    the fate of these rows, `unread` (values are not read) or `none`. `proposed`: a value that would fit."""
 
     kind: str
     key: str
@@ -209,8 +209,8 @@ class DriftSummary(TypedDict):
 
 
 class CheckedSource(TypedDict):
-    """One source and what lands now: its newest objects, the fates expected for the sampled rows (null: only Spark
-    can say), the differences, the costliest first, and what could not be compared."""
+    """One source compared with its newest objects: the expected fates of sampled rows (null: only Spark can compute
+    them), the differences, the costliest first, and the parts that could not be compared."""
 
     landing: str
     objects: int

@@ -1,5 +1,5 @@
 """Records of commands that look at rows and tables: `rows`, `explain`, `path`, `report`. Times are ISO 8601 UTC with
-Z; one that no calendar has is its number of microseconds, in words."""
+Z; times outside the calendar are numbers of microseconds, in words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class PathRecord(TypedDict):
 
 
 class TablePathRecord(PathRecord):
-    """Record of `path`: a table's folder in the live version. `names` are a path and views that follow `promote`, as
-    the folder does not; `warnings` says so."""
+    """Record of `path`: a table's folder in the live version. `names`: a path and views that follow `promote`; the
+    folder does not, and `warnings` says so."""
 
     names: list[str]
     warnings: list[str]
@@ -53,7 +53,7 @@ class EventRecord(TypedDict):
 
 
 EVENT_COLUMNS = tuple(name for name in EventRecord.__annotations__ if name != "payload")
-"""Members of a row but its payload."""
+"""Keys of a row except `payload`."""
 
 
 class WindowBounds(TypedDict, total=False):
@@ -64,11 +64,11 @@ class WindowBounds(TypedDict, total=False):
 
 
 class FoundRow(EventRecord, WindowBounds):
-    """A row that was found; of a dead letter with its window."""
+    """A row that was found; for a dead letter, with its window."""
 
 
 class ListedRow(TypedDict):
-    """A row of a list without its content. `moved_by` and `moved_micros` are the system timestamp less the event
+    """A row of a list, without its content. `moved_by` and `moved_micros` are the system timestamp less the event
     time, `lag_micros` is the arrival less the event time."""
 
     source: str
@@ -85,14 +85,13 @@ class ListedRow(TypedDict):
 
 
 class BlockedRows(TypedDict):
-    """`blocked` says which batches are not looked at, since quality blocks their run."""
+    """`blocked` says which batches were not searched, since quality blocks their run."""
 
     blocked: NotRequired[str]
 
 
 class RowsRecord(BlockedRows):
-    """Record of `rows`. `total` counts all that match; `gone` counts dead letters whose row retention has
-    removed."""
+    """Record of `rows`. `total` counts all matches; `gone` counts dead letters whose row was removed by retention."""
 
     rows: list[FoundRow]
     total: int
@@ -101,8 +100,7 @@ class RowsRecord(BlockedRows):
 
 
 class RowGroup(TypedDict, total=False):
-    """A group of rows: the dimensions that were asked for, and the number of its rows. A row without a reason counts
-    under null."""
+    """A group of rows: the requested dimensions, and the number of rows. Rows without a reason count under null."""
 
     source: str
     partition: str | None
@@ -141,8 +139,8 @@ class RowReference(TypedDict):
 
 
 class ArrivalRecord(TypedDict):
-    """Arrival of a row: the one in force, its own, the value of its column and the landing time of its object; and
-    what raised it: an earlier row, or the estimate at the end of a batch."""
+    """Arrivals of a row: in force, its own, from its arrival column, and the landing time of its object. The arrival
+    in force was `raised_by` an earlier row, or `estimated_in` a batch."""
 
     in_force: str | None
     own: str | None
@@ -169,8 +167,8 @@ class StepRecord(TypedDict):
 
 
 class OriginRecord(TypedDict):
-    """Cause of a watermark. `kind` is `row` (with its times), `floor`, `late_start` or `imported` (with the batch
-    that ended a run and the partition's state then), or `unknown`."""
+    """Cause of a watermark. `kind`: `row` (with its times), `floor`, `late_start` or `imported` (with the batch that
+    ended a run and the partition's state then), or `unknown`."""
 
     kind: str
     watermark: str | None
@@ -189,8 +187,8 @@ class OriginRecord(TypedDict):
 
 
 class NeedRecord(TypedDict):
-    """A setting and the least value with which the row would be on time, in words, in microseconds, and as a
-    configuration writes it."""
+    """A setting and the smallest value with which the row would be on time: in words, in microseconds, and as written
+    in a configuration."""
 
     setting: str
     at_least: str
@@ -200,8 +198,8 @@ class NeedRecord(TypedDict):
 
 
 class LateRecord(TypedDict):
-    """A window that a row is late for: the watermark that had passed it, by which (`row` or `step`), and the least
-    `allowed_lateness` that keeps the row."""
+    """A window that a row is late for: the watermark that had passed it, whose watermark that is (`row` or `step`),
+    and the smallest `allowed_lateness` that keeps the row."""
 
     stream: str
     window_start: str | None
@@ -214,8 +212,8 @@ class LateRecord(TypedDict):
 
 
 class ExplainRecord(TypedDict):
-    """Record of `explain`. `set_by` is the cause of the watermark before the row; `on_time_with` is null if no
-    tolerance keeps the row; `repeats` is the row that makes it a duplicate, null if that is not known."""
+    """Record of `explain`. `set_by`: the cause of the watermark before the row. `on_time_with` is null if no
+    tolerance keeps the row. `repeats`: the earlier row that it duplicates (null: none, or not known)."""
 
     row: EventRecord
     arrival: ArrivalRecord

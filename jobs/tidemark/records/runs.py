@@ -43,8 +43,8 @@ class BatchSummary(RowsByFate):
 
 
 class WatermarkSummary(TypedDict):
-    """Combined watermark of a source, and that of each partition (null: none yet). If `truncated`, there are more
-    partitions."""
+    """Combined watermark of a source, and the watermark of each partition (null: none yet). If `truncated`, there are
+    more partitions."""
 
     watermark: str | None
     complete: bool
@@ -87,9 +87,9 @@ class FindingSummary(TypedDict):
 
 
 class RunSummary(TypedDict):
-    """Results of a committed run. Objects and bytes are those of all its batches; if `truncated`, `batches` are only
-    the first. `notes` are about changes of the pipeline's file since the run before, and about objects that landed in
-    the future. `chain` is the head of the chain of batches when the run ended (null: its batches are of no chain)."""
+    """Results of a committed run. `objects` and `bytes` count all its batches; if `truncated`, `batches` has only the
+    first ones. `notes`: changes of the pipeline's file since the run before, and objects that landed in the future.
+    `chain`: head of the chain of batches at the end of the run (null: its batches are in no chain)."""
 
     run_id: str
     as_of: str
@@ -106,9 +106,9 @@ class RunSummary(TypedDict):
 
 
 class ReplayedBatch(TypedDict):
-    """Result of computing a batch again. `input` is `landing`, `events`, or `stored` (a backfill made the batch);
-    `digest_version` is null if the batch has no rows. `identical` is null if nothing differs, but tables could not be
-    compared, for the reasons in `not_compared`: retention has deleted rows that they were made from."""
+    """Result of computing a batch again. `input` is `landing`, `events`, or `stored` (a backfill made the batch).
+    `digest_version` is null if the batch has no rows. `identical` is null if nothing differs, but some tables could
+    not be compared because retention deleted their input rows; `not_compared` has the reasons."""
 
     batch_id: int
     identical: bool | None
@@ -119,8 +119,8 @@ class ReplayedBatch(TypedDict):
 
 
 class ReplayRecord(TypedDict):
-    """Record of `replay`. `rebuilt` says how batches that a backfill made are proven; `engine_changed` names versions
-    and settings that are others now. `identical` is null if no batch differs, but some could not be compared."""
+    """Record of `replay`. `rebuilt`: how batches made by a backfill are verified. `engine_changed`: versions and
+    settings that have changed since. `identical` is null if no batch differs, but some could not be compared."""
 
     rebuilt: str | None
     identical: bool | None
@@ -129,9 +129,9 @@ class ReplayRecord(TypedDict):
 
 
 class RunRecord(RunSummary):
-    """Record of `run` and `close`. `repaired` are runs that had crashed and were finished first. `verified` is there
-    if the run was committed before and has been replayed, `compacted_seconds` if it was not. `names` are sentences on
-    names of tables that do not read the live version."""
+    """Record of `run` and `close`. `repaired`: runs that had crashed and were finished first. `verified` is present
+    if the run was committed before and was replayed, else `compacted_seconds`. `names`: sentences on names of tables
+    that do not read the live version."""
 
     repaired: list[str]
     names: NotRequired[list[str]]
@@ -150,7 +150,7 @@ class TakenObject(TypedDict):
 
 @final
 class PlanRecord(TypedDict):
-    """Record of `run --dry-run`: the objects that a run would take. It has the keys of a run, without contents."""
+    """Record of `run --dry-run`: objects to take; `batches`, `watermarks`, `streams` and `quality` are empty."""
 
     run_id: None
     as_of: str
@@ -176,8 +176,8 @@ class BlockedRecord(TypedDict):
 
 
 class PublishedRun(RowsByFate):
-    """Watermarks of the last committed run, and counts of all `runs` since the event before, for the consumers of
-    their tables."""
+    """Watermarks of the last committed run, and counts of all `runs` since the previous event, for consumers of the
+    tables."""
 
     run_id: str
     as_of: str
@@ -188,13 +188,13 @@ class PublishedRun(RowsByFate):
 
 
 class ReleaseRecord(RunSummary):
-    """Record of `release`: the run, which is published now."""
+    """Record of `release`: the run that is now published."""
 
     released: Literal[True]
 
 
 class AbandonRecord(TypedDict):
-    """Record of `abandon`: the run's batches, and the number of its objects, which the next run takes."""
+    """Record of `abandon`: the run's batches, and the number of its objects; the next run takes these objects."""
 
     run_id: str
     abandoned: Literal[True]
@@ -204,7 +204,7 @@ class AbandonRecord(TypedDict):
 
 
 class TableFiles(TypedDict):
-    """Files of a table: all, those small enough to be merged, and those that nothing needs any more."""
+    """Numbers of files of a table: all, files small enough to be merged, and files that nothing needs any more."""
 
     files: int
     small_files: int

@@ -99,7 +99,7 @@ class _Printed(GenerateJsonSchema):
 
 
 def json_schema(command: str | None = None) -> dict[str, Any]:
-    """Build the schema of a command; without one, a schema that only defines those of all commands."""
+    """Build the schema of a command; without one, a schema that only defines the records of all commands."""
     kinds = {kind.__name__: kind for kinds in (*COMMANDS.values(), (FailureRecord,)) for kind in kinds}
     mode: Literal["serialization"] = "serialization"
     records = [(name, mode, TypeAdapter[Any](kind)) for name, kind in kinds.items()]
@@ -124,7 +124,7 @@ def schema_text(command: str | None = None) -> str:
 
 
 def _top(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as it is printed by itself: with its version, and with `truncated` where a list may have been cut."""
+    """A record that is printed by itself: with its version, and with `truncated` if a list was cut."""
     added = {"schema_version": {"const": SCHEMA_VERSION}, "truncated": {"type": "boolean"}}
     return record | {
         "properties": added | record["properties"],

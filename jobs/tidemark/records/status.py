@@ -10,7 +10,7 @@ from tidemark.records.runs import RowsByFate, StreamSummary
 
 
 class PartitionSummary(TypedDict):
-    """Progress of a partition. Delays are counted from the last as_of; `why` says how it holds its source back (null:
+    """Progress of a partition. Delays are measured from the last `as_of`. `why`: how it holds its source back (null:
     it does not)."""
 
     source: str
@@ -33,8 +33,8 @@ class PartitionSummary(TypedDict):
 
 
 class SourceSummary(TypedDict):
-    """Progress of a source: its combined watermark, the delay of its largest one, that of its output, the partitions
-    that hold it back, and delays beyond the limits of quality, in sentences (`attention`)."""
+    """Progress of a source: combined watermark, delays of its largest watermark and of its output, partitions that
+    hold it back, and sentences on delays beyond the limits of quality (`attention`)."""
 
     source: str
     watermark: str | None
@@ -48,8 +48,8 @@ class SourceSummary(TypedDict):
 
 
 class PastRunSummary(RowsByFate):
-    """Results of a recent run; `command` lists its dropped rows, those of the batch that dropped most (null: it
-    has none)."""
+    """Results of a recent run; `command` lists the dropped rows of its batch with most of them (null: no row was
+    dropped)."""
 
     run_id: str
     as_of: str | None
@@ -83,7 +83,7 @@ class StreamProgressSummary(StreamSummary):
 
 
 class StandingRecord(TypedDict):
-    """State of the pipeline, the run and the checks that are in the way, and the commands that lead on."""
+    """State of the pipeline, the run and checks that block it, and the commands for the next step."""
 
     state: str
     run_id: str | None
@@ -94,7 +94,7 @@ class StandingRecord(TypedDict):
 
 
 class AbandonedRun(TypedDict):
-    """A run that was abandoned, or is being abandoned (`status`), and why."""
+    """A run that was abandoned, or is being abandoned (`status`), and the reason."""
 
     run_id: str
     status: str
@@ -111,9 +111,9 @@ class TableDamage(TypedDict):
 
 
 class StatusRecord(ProgressRecord):
-    """Record of `status`. `pending` are batches that are not committed; `blocked` is the reason why no run goes on
-    (null: none), `chain` the head of the chain of batches (null: there is none yet). `failed` are sentences on the
-    failed checks of the newest committed run, `names` those on names of tables that do not read the live version."""
+    """Record of `status`. `pending`: batches that are not committed. `blocked`: the reason why no run can go on
+    (null: none). `chain`: head of the chain of batches (null: there is none yet). `failed`: sentences on failed
+    checks of the newest committed run. `names`: sentences on names of tables that do not read the live version."""
 
     pipeline: str
     version: int

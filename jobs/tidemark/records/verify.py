@@ -6,8 +6,8 @@ from typing_extensions import TypedDict
 
 
 class FlawRecord(TypedDict):
-    """A place where a warehouse is not as recorded. `batch_id` is null if no batch is known, `file` (relative to the
-    table) if it is about rows."""
+    """A place where a warehouse differs from its records. `batch_id` is null if no batch is known, `file` (relative
+    to the table) if the finding is about rows."""
 
     kind: str
     table: str
@@ -18,8 +18,8 @@ class FlawRecord(TypedDict):
 
 
 class VerifyRecord(TypedDict):
-    """Record of `verify`: the checked version, the head of its chain of batches, numbers of what was read and of rows
-    judged again, findings, and what could not be checked, in sentences. `bundle` is null if none was asked for."""
+    """Record of `verify`: the checked version, the head of its chain of batches, numbers of parts read and of rows
+    judged again, findings, and sentences on parts that could not be checked. `bundle`: null if not asked for."""
 
     sound: bool
     version: int

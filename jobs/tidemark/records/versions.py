@@ -1,5 +1,5 @@
-"""Records of commands on versions and on what is wrong in them: `backfill`, `versions`, `promote`, `register`,
-`exclude`, `repair`."""
+"""Records of commands on versions and on faults in them: `backfill`, `versions`, `promote`, `register`, `exclude`,
+`repair`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FateSide(TypedDict):
 
 
 class ChangedRow(TypedDict):
-    """A row whose fate a backfill changed (null: it is not there). `crosses` names the end of the range (`T0`, `T1`)
-    that its time crosses."""
+    """A row whose fate a backfill changed (null: the version lacks the row). `crosses` names the end of the range
+    (`T0`, `T1`) that the row's time crosses."""
 
     partition: str
     offset: int
@@ -32,8 +32,8 @@ class ChangedRow(TypedDict):
 
 
 class RowsDifference(TypedDict):
-    """Changed rows of a source: their number, those that cross an end of the range, their number by both fates (`late
-    -> on_time`), and the first of them."""
+    """Changed rows of a source: their number, the number of rows that cross an end of the range, numbers by both
+    fates (`late -> on_time`), and the first of these rows."""
 
     changed: int
     crossing: int
@@ -42,7 +42,7 @@ class RowsDifference(TypedDict):
 
 
 class ChangedWindow(TypedDict):
-    """A window with its values in both versions (null: there is no such window). `about` has its other columns."""
+    """A window with its values in both versions (null: the version lacks it). `about` has its other columns."""
 
     start: str | None
     end: str | None
@@ -52,7 +52,7 @@ class ChangedWindow(TypedDict):
 
 
 class OutputDifference(TypedDict):
-    """Numbers of rows that a table has no more, and has now; of windows also the newest of them."""
+    """Numbers of rows that a table lost and gained; for windows also the newest of these."""
 
     gone: int
     new: int
@@ -67,7 +67,7 @@ class FateSides(TypedDict):
 
 
 class ExcludedObject(TypedDict):
-    """An excluded object: its rows, and those of them that stand, since their time is outside of the range."""
+    """An excluded object: the number of its rows, and of rows left since their time is outside the range."""
 
     source: str
     uri: str
@@ -76,7 +76,7 @@ class ExcludedObject(TypedDict):
 
 
 class DifferenceRecord(TypedDict):
-    """Differences between a version and its base, by source and by stream; names without any are left out."""
+    """Differences between a version and its base, by source and by stream; only names with differences."""
 
     rows: dict[str, RowsDifference]
     streams: dict[str, OutputDifference]
@@ -91,7 +91,7 @@ def nothing_differs() -> DifferenceRecord:
 
 
 OutputRange = TypedDict("OutputRange", {"from": str, "to": str | None})
-"""Range of output times, `to` is null up to the last run. Written as a call, since `from` is a keyword."""
+"""Range of output times; `to` null: up to the last run. Written as a call, since `from` is a keyword."""
 
 PossibleRange = TypedDict("PossibleRange", {"from": str | None, "to": str | None})
 """As OutputRange; `from` is null if no backfill made the version."""
@@ -112,7 +112,7 @@ class BackfillRecord(OutputRange):
 
 
 class VersionRecord(PossibleRange):
-    """One version. What a backfill determines is null in a version that runs alone have made."""
+    """One version. If no backfill made it, the keys that a backfill sets are null."""
 
     version: int
     live: bool
@@ -135,8 +135,8 @@ class VersionsRecord(TypedDict):
 
 
 class PromoteRecord(TypedDict):
-    """Record of `promote`: the batches that the version lacked, the settings that the pipeline's file should have
-    (`edit`), and sentences on names that do not follow by themselves (`names`)."""
+    """Record of `promote`. `brought_up`: the batches that the version lacked. `edit`: the settings that the
+    pipeline's file should have. `names`: sentences on names that do not follow by themselves."""
 
     version: int
     before: int
@@ -157,8 +157,7 @@ class NamedTable(TypedDict):
 
 class RegisterRecord(TypedDict):
     """Record of `register`: the views that follow (none without a catalog), the statements that a person has to run
-    (else empty), the link for plain paths (null: there is none), and sentences on names that do not read the live
-    version."""
+    (else empty), the link for plain paths (null: none), and sentences on names that do not read the live version."""
 
     catalog: str | None
     schema: str | None
@@ -170,7 +169,7 @@ class RegisterRecord(TypedDict):
 
 
 class TakenBy(TypedDict):
-    """A source, and the batch that took an object of it."""
+    """A source, and its batch that took the object."""
 
     source: str
     batch_id: int
@@ -186,7 +185,7 @@ class ExcludeRecord(TypedDict):
 
 
 class RebuiltRows(TypedDict):
-    """Rows that were rebuilt, batch by batch, and the input that they were made from."""
+    """Rows that were rebuilt, their batches, and the input that they were made from."""
 
     batches: list[int]
     rows: int
@@ -201,7 +200,7 @@ class RebuiltTable(RebuiltRows):
 
 @final
 class RewrittenTable(TypedDict):
-    """A table with files that not all readers could read, which were written again as they were."""
+    """A table with files that some readers could not read; these files were written again with equal content."""
 
     table: str
     files: int
@@ -209,8 +208,8 @@ class RewrittenTable(TypedDict):
 
 
 class RepairRecord(TypedDict):
-    """Record of `repair`: damage by table, what was rebuilt and rewritten, what was `left`, and the folder in which
-    unreadable files are kept (null: there are none)."""
+    """Record of `repair`: damage by table, tables that were rebuilt, rewritten or `left`, and the folder with
+    unreadable files (`kept`; null: there are none)."""
 
     repaired: list[RebuiltTable]
     rewritten: list[RewrittenTable]
