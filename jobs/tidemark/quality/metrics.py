@@ -1,5 +1,5 @@
-"""Numbers that shipped expectations check: a few lines for each run, made from counts, states and digests, without
-reading rows of tables."""
+"""Numbers that shipped expectations check: a few lines for each run, computed from counts, states and digests,
+without reading rows of tables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tidemark.quality.run_facts import Gathered, example
 SHARES = (Fate.DROPPED, Fate.ADJUSTED, Fate.QUARANTINED)
 SECOND = 1_000_000
 FEWEST_RUNS = 3
-"""Fewest earlier runs with rows that a run is compared with."""
+"""Fewest earlier runs with rows for a comparison."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Numbers of one table, or of a part of a table (`where`), that expectations check. None: there is nothing to
-    check. `examples` are by column. `source` is the one whose `quality` says what a failure does, where the table has
-    lines of several."""
+    """Numbers of one table, or of a part of a table (`where`), that expectations check; None: nothing to check.
+    `examples` are by column. `source`: the source whose `quality` decides the effect of a failure, if the table has
+    lines of several sources."""
 
     table: str
     values: Mapping[str, float | None]
@@ -38,7 +38,7 @@ class Line:
 
     @property
     def owner(self) -> str:
-        """The table whose `quality` says what a failure does: for a line of a source, its events."""
+        """The table whose `quality` decides the effect of a failure: for a line of a source, its events."""
         return self.table if self.source is None else f"events/{self.source}"
 
 
@@ -64,9 +64,9 @@ def batches(
     gathered: Gathered,
     advised: Mapping[str, Mapping[Fate, float]],
 ) -> Iterator[Line]:
-    """Yield the shares of fates in a run, for all sources and for each; `history` holds earlier runs' accounts.
-    `advised` holds, by source, the targets that its tolerances met when `tidemark advise` counted: they are checked
-    on all these runs together."""
+    """Yield the shares of fates in a run: one line for all sources together, one for each source. `history`: accounts
+    of earlier runs. `advised`: by source, the targets that its tolerances met in the last advice; they are checked on
+    all these runs together."""
     sources = sorted({account.source for account in run})
     for source in (None, *sources):
         of_run = _fates(run, source)
@@ -122,14 +122,14 @@ def streams(behind: Mapping[str, int]) -> Iterator[Line]:
 
 
 def digests(written: Iterable[TableDigest], standing: Mapping[str, TableDigest]) -> Iterator[Line]:
-    """Yield a line for each small table: 1 if its present digest differs from that of what was written, else 0."""
+    """Yield a line for each small table: 1 if its present digest differs from the written one, else 0."""
     for digest in written:
         if digest.table in standing:
             yield Line(digest.table, {"differs": float(standing[digest.table] != digest)})
 
 
 def advised_targets(spec: PipelineSpec, advice: Iterable[Mapping[str, Any]]) -> dict[str, dict[Fate, float]]:
-    """Return, by source, the targets that its present tolerances met in the last advice (rows of `advice`)."""
+    """Return, by source, the targets that its present tolerances met in the last advice (rows of table `advice`)."""
     found: dict[str, dict[Fate, float]] = {}
     for cell in advice:
         source = spec.sources.get(cell["source"])
@@ -151,8 +151,8 @@ def _advised(recent: Mapping[Fate, int], targets: Mapping[Fate, float]) -> Itera
 
 
 def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:
-    """Return the limits of a source: its own, and the pipeline's where it has none;
-    without a source the pipeline's."""
+    """Return the limits of a source; a limit that it lacks is taken from the pipeline. Without a source: the limits
+    of the pipeline."""
     own = None if source is None else spec.sources[source].quality
     given: dict[str, Any] = {}
     for each in (spec.quality, own):
@@ -162,7 +162,7 @@ def limits_of(spec: PipelineSpec, source: str | None) -> QualitySpec:
 
 
 def _by_tolerances(accounts: Iterable[Account], source: str | None) -> dict[Fate, int]:
-    """Fates as advice counts them: no tolerance judges a duplicate, which is dropped before, as a quarantined row."""
+    """Fates as advice counts them: a duplicate counts as quarantined, not as dropped: no tolerance judges it."""
     fates, reasons = total(account for account in accounts if source in (None, account.source))
     repeated = reasons.get(Reason.DUPLICATE, 0)
     unjudged = {Fate.DROPPED: fates[Fate.DROPPED] - repeated, Fate.QUARANTINED: fates[Fate.QUARANTINED] + repeated}
@@ -179,7 +179,7 @@ def _share(fates: Mapping[Fate, int], fate: Fate) -> float:
 
 def _jump(fates: Mapping[Fate, int], earlier: Sequence[Mapping[Fate, int]], fate: Fate) -> float | None:
     """Return a share as a multiple of the usual share, the median of earlier runs; None if there are too few. The
-    usual share is at least that of one row, so one row alone is never a jump."""
+    usual share is at least one row's, so that a single row is never a jump."""
     if len(earlier) < FEWEST_RUNS:
         return None
     usual = max(median(_share(each, fate) for each in earlier), 1 / sum(fates.values()))

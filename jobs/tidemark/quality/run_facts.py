@@ -14,8 +14,8 @@ from tidemark.core.watermarks import Seen
 
 @dataclass
 class PartitionRows:
-    """Rows of one partition: `taken` by offsets, `fates` by their counts, and the results of row checks. The offsets
-    in `breaking` and `firsts` are examples, the lowest ones."""
+    """Rows of one partition: `taken` counted by offsets, `fates` counted by fate, and the results of row checks.
+    `breaking` and `firsts` have the lowest offsets, as examples."""
 
     taken: int = 0
     fates: int = 0
@@ -25,7 +25,7 @@ class PartitionRows:
     firsts: dict[Fate, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, report: PartitionReport, first: int, next_: int, skipped: int) -> None:
-        """Add one micro-batch: its report, and its offsets [first, next_), some of them those of `skipped` rows."""
+        """Add one micro-batch: its report and its offsets [first, next_), which include `skipped` rows."""
         rows = report.account.rows
         self.taken += next_ - first - skipped
         self.fates += rows
@@ -45,7 +45,7 @@ class PartitionRows:
 
 @dataclass
 class RowFacts:
-    """Rows of one source: `recorded` in the table's log, and `counted` by judging."""
+    """Numbers of rows of one source: `recorded` in the table's log, and `counted` by judging."""
 
     recorded: int = 0
     counted: int = 0

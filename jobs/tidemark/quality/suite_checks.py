@@ -1,5 +1,5 @@
-"""Finds expectations of users' suites that cannot be evaluated, before a run: by the columns of the tables, and by
-evaluating each suite on its table without a row."""
+"""Finds expectations in users' suites that cannot be evaluated, before a run: by the columns of the tables, and by
+evaluating each suite on its table without rows."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ EVENTS = {
 _ROWS, _WINDOWS = ("_system_timestamp", "_end_time", "_partition", "_offset"), ("_window_start", "_window_end")
 _MATCH = "expect_table_columns_to_match"
 _MAY_LACK = ("expect_column_to_exist", f"{_MATCH}_set", f"{_MATCH}_ordered_list")
-"""Expectations about which columns there are."""
+"""Expectations on whether columns exist."""
 Frame = Callable[[str, Mapping[str, str | None]], Any]
-"""A table's frame without rows, by the name of the table and its `columns`."""
+"""Function from the name of a table and its `columns` to a frame of that table without rows."""
 
 
 def columns(spec: PipelineSpec, table: str) -> dict[str, str | None]:
-    """The columns of a table that suites are about, in its order; with their types those that are ours."""
+    """The columns of a table that suites can name, in order; only tidemark's own columns have a type."""
     kind, _, name = table.partition("/")
     payload = dict.fromkeys(column.name for column in columns_of(spec, name) or ())
     if kind == "events":
@@ -49,9 +49,9 @@ def columns(spec: PipelineSpec, table: str) -> dict[str, str | None]:
 
 
 def check_suites(spec: PipelineSpec, frame: Frame | None = None) -> None:
-    """Check that users' suites are ones for Great Expectations and about columns that their tables have. With `frame`
-    also that each expectation can be evaluated. Raises ConfigError with the file, place and reason of each that
-    cannot."""
+    """Check that Great Expectations accepts users' suites, and that their tables have the named columns. With
+    `frame`, also check that each expectation can be evaluated. Raises ConfigError with file, place and reason of each
+    failure."""
     suites = of_users(spec)
     if not suites:
         return
@@ -63,7 +63,7 @@ def check_suites(spec: PipelineSpec, frame: Frame | None = None) -> None:
 
 
 def _reasons(suite: Suite, spec: PipelineSpec, frame: Frame | None) -> Mapping[int, str]:
-    """Why expectations of a suite cannot be evaluated, by their positions."""
+    """Return, by position, why expectations of a suite cannot be evaluated."""
     from tidemark.quality.validate import Validation, refused
 
     names = columns(spec, suite.table)
@@ -81,7 +81,7 @@ def _reasons(suite: Suite, spec: PipelineSpec, frame: Frame | None) -> Mapping[i
 
 
 def _unknown(suite: Suite, names: Mapping[str, str | None]) -> Iterator[tuple[int, str]]:
-    """Expectations about columns that the table has not, by their positions."""
+    """Yield, by position, expectations about columns that the table lacks."""
     for index, each in enumerate(suite.content["expectations"]):
         lacking = [name for name in columns_named(each) if name not in names]
         if lacking and each["type"] not in _MAY_LACK:

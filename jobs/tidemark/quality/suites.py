@@ -75,8 +75,8 @@ def record_of(suites: Iterable[Suite], spec: PipelineSpec) -> str:
 
 
 def of_run(recorded: str | None, spec: PipelineSpec) -> tuple[Suite, ...]:
-    """Return the users' suites of a run from its record. A record of None is of a run planned before suites were
-    recorded: those beside the pipeline's file now are used."""
+    """Return the users' suites of a run from its record. The record is None if the run was planned before suites were
+    recorded: the suites that are now beside the pipeline's file are used."""
     if recorded is None:
         return tuple(of_users(spec))
     folder = spec.path.parent
@@ -84,8 +84,8 @@ def of_run(recorded: str | None, spec: PipelineSpec) -> tuple[Suite, ...]:
 
 
 def names_of(expectations: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a unique name for each of a suite's expectations: its name in the suite, otherwise its type and columns;
-    a number follows where names repeat."""
+    """Return a unique name for each expectation of a suite: its name in the suite, else its type and columns; a
+    number follows if names repeat."""
     names = [_name(each) for each in expectations]
     numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
     return [name if number == 1 else f"{name} #{number}" for name, number in zip(names, numbers, strict=True)]
@@ -121,7 +121,7 @@ def _content(file: Path) -> Mapping[str, Any]:
 
 
 def _wrong(content: object) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the form of a suite; Great Expectations checks the expectations themselves."""
+    """Yield faults in the form of a suite; Great Expectations checks the expectations themselves."""
     if not isinstance(content, dict):
         yield "", "is no suite: write {name: ..., expectations: [...]}"
         return

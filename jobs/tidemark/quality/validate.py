@@ -34,7 +34,7 @@ def imported() -> Any:  # noqa: ANN401 # a module
 
 
 def made(suite: Suite) -> ExpectationSuite:
-    """Return a suite as an object of Great Expectations. Raises ConfigError if that refuses an expectation."""
+    """Return a suite as an object of Great Expectations. Raises ConfigError if it refuses an expectation."""
     if wrong := refused(suite):
         raise ConfigError(problems(suite, wrong))
     return _suite(suite, range(len(suite.content["expectations"])))
@@ -55,7 +55,7 @@ def refused(suite: Suite) -> dict[int, str]:
 
 
 def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
-    """Return the problems of expectations of a suite, given by their positions, each with its key in the file."""
+    """Return the problems of expectations of a suite, each with its key in the file; `reasons` are by position."""
     names = names_of(suite.content["expectations"])
     return [
         Problem(str(suite.file), f"expectations.{index}", f"{names[index]}: {reason}")
@@ -64,7 +64,7 @@ def problems(suite: Suite, reasons: Mapping[int, str]) -> list[Problem]:
 
 
 def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
-    """Return some expectations as a suite of Great Expectations; each result has its position in `meta`."""
+    """Return some expectations as a suite of Great Expectations; `meta` carries the position of each."""
     asked = suite.content["expectations"]
     own = [asked[index] | {"meta": {**(asked[index].get("meta") or {}), _POSITION: index}} for index in which]
     found: ExpectationSuite = imported().ExpectationSuite(**{**suite.content, "expectations": own})
@@ -72,7 +72,7 @@ def _suite(suite: Suite, which: Iterable[int]) -> ExpectationSuite:
 
 
 def _reason(error: Exception) -> str:
-    """Text of an error about an expectation; for one about its settings, each setting with its problem."""
+    """Text of an error about an expectation; for an error about its settings, each setting with its problem."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return _first_line(error)
@@ -105,8 +105,8 @@ def _batches(kind: str, table: str) -> Any:  # noqa: ANN401 # its own type is de
 
 @dataclass
 class Validation:
-    """The checks of one run. `severity` gives the effect of a table's failed check;
-    results are kept for Data Docs."""
+    """The checks of one run. `severity` gives the effect of a failed check of a table; results are kept for Data
+    Docs."""
 
     severity: Callable[[str], Severity]
     results: list[ExpectationSuiteValidationResult] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Validation:
 
     def validated(self, suite: Suite, kind: str, frame: Any, form: Any) -> list[Result]:  # noqa: ANN401
         """Return the results of a suite's expectations over a frame of a kind (pandas or spark), in their order. An
-        expectation that cannot be evaluated has failed, and its result has the reason; the others are still
+        expectation that cannot be evaluated counts as failed, and its result has the reason; the others are still
         evaluated."""
         asked, wrong = suite.content["expectations"], refused(suite)
         sound = [index for index in range(len(asked)) if index not in wrong]
@@ -163,14 +163,14 @@ class Validation:
         ]
 
     def not_evaluated(self, suite: Suite, frame: Any) -> dict[int, str]:  # noqa: ANN401 # a data frame
-        """Why expectations of a suite cannot be evaluated over a frame of Spark, by their positions; whether they are
-        met is no matter."""
+        """Return, by position, why expectations of a suite cannot be evaluated over a frame of Spark; whether they
+        hold does not matter."""
         results = self.validated(suite, "spark", frame, "BOOLEAN_ONLY")
         return {index: each[_REASON] for index, each in enumerate(results) if _REASON in each}
 
     def _judged(self, suite: Suite, which: Sequence[int], batch: Any, form: Any) -> dict[int, Result]:  # noqa: ANN401
-        """Return the results of expectations by their positions; if all at once raise an
-        error, evaluate each alone."""
+        """Return the results of expectations by position; if evaluating all together raises an error, evaluate each
+        alone."""
         asked = suite.content["expectations"]
         try:
             found = batch.validate(_suite(suite, which), result_format=form)
@@ -189,8 +189,8 @@ class Validation:
         return results
 
     def checked(self, result: Result, lines: Sequence[tuple[Line, bool]]) -> Check | None:
-        """Return the check of one table; None if there is nothing to check. Failed lines with the strongest effect
-        decide it, then those furthest beyond their limits."""
+        """Return the check of one table; None if there is nothing to check. It is decided by the failed lines with
+        the strongest effect, among these by the line furthest beyond its limit."""
         config = result["expectation_config"]
         meta, table = config["meta"], lines[0][0].table
         known = [(line, bad) for line, bad in lines if line.values.get(meta["observed"]) is not None]
@@ -213,7 +213,7 @@ class Validation:
         return Check(table, name_of(config), observed, limit, not failing, severity, shown, message)
 
     def capped(self, table: str, stated: str) -> Severity:
-        """Return the effect of a failed check: that of the configuration, but no stronger than the suite allows."""
+        """Return the effect of a failed check: the configured effect, but no stronger than the suite allows."""
         return max(self.severity(table), CAPS[stated], key=_MILDER.index)
 
 
@@ -223,8 +223,8 @@ def name_of(config: Mapping[str, Any]) -> str:
 
 
 def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, float | None, Line | None]:
-    """Return the observed value of several lines, its limit, and its line: of the first one, which decides. Counts
-    with one fixed limit are summed instead, and the line is None."""
+    """Return the observed value of several lines, its limit, and its line: the first line decides. Counts with one
+    fixed limit are summed instead, and the line is None."""
     column, limit = meta["observed"], meta["limit"]
     if isinstance(limit, int | float) and meta.get("counted", True):
         return sum(line.values[column] or 0.0 for line in lines), float(limit), None
@@ -234,8 +234,8 @@ def _observed(lines: Sequence[Line], meta: Mapping[str, Any]) -> tuple[float, fl
 
 
 def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
-    """Return a sort key: how far a line's value is beyond its own limit. Lines without a limit come last; then the
-    excess counts in parts of the limit (infinite where the limit is 0); then the excess itself."""
+    """Return a sort key: how far a line's value is beyond its own limit. Lines without a limit are lowest. The excess
+    is relative to the limit (infinite if the limit is 0); equal ones are sorted by the excess itself."""
     value, limit = line.values[meta["observed"]] or 0.0, meta["limit"]
     bound = float(limit) if isinstance(limit, int | float) else line.values.get(limit)
     if bound is None:
@@ -245,8 +245,8 @@ def _beyond(meta: Mapping[str, Any], line: Line) -> tuple[bool, float, float]:
 
 
 def _seen(asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return the observed value and the limit of a result over rows: a number of rows, with `mostly` their share;
-    otherwise a value and the bound that it exceeds."""
+    """Return the observed value and the limit of a result over rows: a number of rows; with `mostly`, a share of
+    rows; else a value and the bound that it exceeds."""
     if found.get("unexpected_count") is not None:
         mostly = asked.get("mostly", 1)
         if mostly < 1:
@@ -267,8 +267,8 @@ def _named(table: str, row: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def _why_not_judged(result: Result) -> str | None:
-    """Return the reason why an expectation could not be evaluated; None: it was. Errors belong to the expectation, or
-    to each metric that it needs."""
+    """Return the reason why an expectation could not be evaluated; None if it was. Errors are recorded for the
+    expectation, or for each metric that it needs."""
     raised = result["exception_info"] or {}
     found = [raised] if "raised_exception" in raised else list(raised.values())
     messages = [each["exception_message"] for each in found if each.get("raised_exception")]
@@ -276,6 +276,6 @@ def _why_not_judged(result: Result) -> str | None:
 
 
 def _not_judged(config: Mapping[str, Any], reason: str) -> Result:
-    """Return the result of an expectation that could not be evaluated: it has failed."""
+    """Return the result of an expectation that could not be evaluated: it counts as failed."""
     asked = {"kwargs": {}, "severity": "critical", **config}
     return {"success": False, "expectation_config": asked, "result": {}, _REASON: reason}
