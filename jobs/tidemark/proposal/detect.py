@@ -34,9 +34,9 @@ _NO_ENDING = re.compile(r"\.(?=.*[0-9]).{4,}")
 
 @dataclass(frozen=True)
 class Look:
-    """The content of an object: `format` (empty: none), and `what`, a description for people. `columns` are its
+    """The content of an object: `format` (empty: none), and `what`, a description for people. `columns`: its column
     names; for a CSV file without a header, one text with the number of columns. `spans`: rows of JSON are not on
-    lines of their own."""
+    separate lines."""
 
     format: str
     what: str
@@ -44,8 +44,8 @@ class Look:
     spans: bool = False
 
     def like(self, other: Look, least: float) -> bool:
-        """True if both may belong to one source: CSV with equal columns; otherwise, with at least the share `least`
-        of columns in common."""
+        """True if both may belong to one source. CSV: equal columns, or one each. Other formats: at least the share
+        `least` of the smaller number of columns in common."""
         if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
@@ -60,7 +60,7 @@ class Look:
 
 
 def suffix(uri: str) -> str:
-    """Return the ending of a name in lower case, ignoring `.gz`. Ids and times after a dot are no ending."""
+    """Return the ending of a name in lower case, without `.gz`; empty if ids or times follow the dot."""
     name = PurePosixPath(uri).name.lower().removesuffix(".gz")
     ending = PurePosixPath(name).suffix
     return "" if _NO_ENDING.fullmatch(ending) else ending
@@ -82,8 +82,8 @@ def look(item: ListedObject) -> Look:
 
 
 def text_of(item: ListedObject, most: int) -> tuple[str, bool]:
-    """Return the start of a text object, at most `most` bytes when decompressed, cut at the end of a line, and
-    whether that is the whole object. Raises OSError, EOFError, zlib.error or UnicodeDecodeError if it is not text."""
+    """Return the start of a text object (at most `most` bytes when decompressed, cut at the end of a line), and
+    whether it is the whole object. Raises OSError, EOFError, zlib.error or UnicodeDecodeError if it is no text."""
     with open_file(item.path) as raw, gzip.open(raw) if item.path.endswith(".gz") else raw as file:
         content = file.read(most + 1)
     whole = len(content) <= most

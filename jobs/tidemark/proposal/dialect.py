@@ -25,8 +25,8 @@ _PLAIN_NAMES = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules for splitting lines. `doubled`: a quote within quotes is written twice; otherwise it follows a
-    backslash. `comment`: lines with this prefix are comments; empty: there are no comments."""
+    """The rules for splitting lines. `doubled`: a quote within quotes is written twice; else it follows a backslash.
+    `comment`: prefix of comment lines; empty: there are no comments."""
 
     sep: str = ","
     doubled: bool = False
@@ -52,7 +52,7 @@ class Dialect:
 
 
 def dialect_of(lines: Sequence[str], *, one_column: bool = False) -> tuple[Dialect, int] | None:
-    """Return the dialect in which most lines have equally many values, and that number; None if there is none.
+    """Return the dialect in which most lines have an equal number of values, and that number; None if there is none.
 
     With `one_column` a line may be a single value.
     """
@@ -82,7 +82,7 @@ def _doubles(lines: Sequence[str], sep: str) -> bool:
 
 @dataclass(frozen=True)
 class Header:
-    """The column names in the first line of files; empty if that line is a row. `sure`: the values below prove it."""
+    """The column names in the first line of files; empty if it is a row. `sure`: other lines or files prove it."""
 
     names: tuple[str, ...] = ()
     sure: bool = True
@@ -112,20 +112,20 @@ def header_of(files: Sequence[Sequence[list[str]]]) -> Header:
 
 
 def _shows_a_header(column: Sequence[str]) -> bool:
-    """True if the values below a name show that it is a name: they have a type, or are times in a form of text."""
+    """True if the values below a name prove that it is a name: they have a type, or are texts with times."""
     there = [cell for cell in column if cell]
     return cell_type(there).type != "STRING" or reading_of(there) is not None
 
 
 def null_word(columns: Sequence[Sequence[str]]) -> str:
-    """Return the word for null: reading it as null gives more columns a type. Empty: only an empty value is null."""
+    """Return the word that means null: with it more columns have a type. Empty: only empty values are null."""
     plain = _typed(columns, "")
     best = max(NULLS, key=lambda word: _typed(columns, word))
     return best if _typed(columns, best) > plain else ""
 
 
 def _typed(columns: Sequence[Sequence[str]], null: str) -> int:
-    """Count the columns with a type other than STRING, if a word is null; Spark takes that word alone for null."""
+    """Count the columns with a type other than STRING if `null` means null; empty values are then no nulls."""
     found = 0
     for column in columns:
         if null and null not in column and "" not in column:

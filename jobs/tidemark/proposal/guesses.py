@@ -1,4 +1,4 @@
-"""What a proposal takes for granted, and what it costs if it is otherwise."""
+"""Assumptions of a proposal, and their cost if they are wrong."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tidemark.proposal.tolerances import MeasuredTolerances, judge, policy_of
 
 _WEIGHTS = {"quarantined": 1.0, "dropped": 1.0, "mistimed": 0.5, "adjusted": 0.2, "delayed": 0.1, "unread": 0.1,
             "text": 0.02}  # fmt: skip
-"""Effects on a row, with the cost of each relative to the loss of the row."""
+"""Cost of each effect on a row; the loss of a row costs 1."""
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SOME = 5
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Something taken for granted. `key`: the setting; `effect`: what happens to rows, as proposed or if it is
-    otherwise: quarantined, dropped, mistimed, adjusted, delayed (output waits for them), unread (values are lost) or
-    text (values are text). `rows`: the sampled rows that it touches; None if only rows outside the sample can say."""
+    """An assumption. `key`: the setting. `effect`: what happens to rows, as proposed or if it is wrong: quarantined,
+    dropped, mistimed, adjusted, delayed (output waits for them), unread (values are lost) or text (values are text).
+    `rows`: sampled rows with this effect; None if only rows outside the sample may have it."""
 
     key: str
     message: str
@@ -36,13 +36,13 @@ class Guess:
 
     @property
     def cost(self) -> tuple[bool, float, float]:
-        """Cost, for sorting: touched rows weighted by their effect; then unknown rows; then none."""
+        """Sort key: sampled rows times the weight of the effect; then guesses on unsampled rows; then none."""
         weight = _WEIGHTS[self.effect]
         return bool(self.rows), weight * (self.rows or 0), weight * (self.rows is None)
 
 
 def guesses_of(sources: Sequence[ProposedSource]) -> list[tuple[str, Guess]]:
-    """Return the guesses on all sources with the names of their sources, the most expensive first."""
+    """Return the assumptions on all sources, each with the name of its source, the most expensive first."""
     found = [(source.name, guess) for source in sources for guess in _of_source(source)]
     return sorted(found, key=lambda each: each[1].cost, reverse=True)
 
@@ -58,13 +58,13 @@ def _of_source(source: ProposedSource) -> Iterator[Guess]:
 
 
 def touched(rows: int | None, effect: str) -> str:
-    """Return what a guess touches, for people: `60 sampled rows: mistimed`."""
+    """Return in words what an assumption touches: `60 sampled rows: mistimed`."""
     count = "rows not sampled" if rows is None else f"{rows:,} sampled {'row' if rows == 1 else 'rows'}"
     return f"{count}: {effect}"
 
 
 def zone_doubt(each: Candidate, more: str = "") -> str:
-    """Return the doubt about times without a zone, with the way to name it; `more` follows the name of the column."""
+    """Return the doubt about times without a zone, and how to set one; `more` follows the name of the column."""
     signs = f", but some values lie after their landing, by up to {brief(each.ahead)}" if each.landed < 1 else ""
     return (
         f"{each.column}{more} says no zone and is read as UTC{signs}: if it is local time, write"
@@ -73,7 +73,7 @@ def zone_doubt(each: Candidate, more: str = "") -> str:
 
 
 def order_doubt(order: TimeOrder) -> str:
-    """Return that another column may be the arrival."""
+    """Return the doubt that another column may be the arrival."""
     return (
         f"{order.later.column} is never before {order.earlier.column}, by {brief(order.median)} in the middle and"
         f" {brief(order.largest)} at most: it may be the arrival"
@@ -162,7 +162,7 @@ def _of_choices(source: ProposedSource) -> Iterator[Guess]:
 
 
 def _of_zones(source: ProposedSource) -> Iterator[Guess]:
-    """Yield the zone of times that name none, and the order of days and months."""
+    """Yield the assumed zone of times without one, and the assumed order of days and months."""
     times = source.times
     chosen = {id(times.event): "timestamp_by", id(times.arrival): "arrival_time"}
     ranked = sorted(times.candidates, key=lambda each: list(chosen).index(id(each)) if id(each) in chosen else 2)

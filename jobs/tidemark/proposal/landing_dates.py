@@ -1,4 +1,4 @@
-"""Landing times in names of objects, for files that were copied and so have lost their own times."""
+"""Landing times in names of objects, for files that were copied and so lost their own modification times."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _MOSTLY = 0.5
 
 
 def dated(objects: Sequence[ListedObject]) -> list[dict[str, str]]:
-    """Return `landed_at` settings for objects whose names all contain a time, most exact format first, and for each
-    the shortest addition first."""
+    """Return `landed_at` settings for objects whose names all contain a time: the most exact format first, for each
+    format the shortest `plus` first."""
     found = []
     folders = _of_folders(objects[0].uri)
     for path, form in [*([folders] if folders else []), *((_pattern(form), form) for form in _FORMS)]:
@@ -60,7 +60,7 @@ def dated(objects: Sequence[ListedObject]) -> list[dict[str, str]]:
 
 
 def _last(form: str) -> str:
-    """Return the finest part of a time in a format."""
+    """Return the smallest unit of time in a format."""
     return [match[2] for match in _PIECE.finditer(form) if match[2]][-1]
 
 
@@ -87,14 +87,14 @@ def _of_folders(uri: str) -> tuple[str, str] | None:
 
 
 def redated(objects: Sequence[ListedObject], landed_at: dict[str, str]) -> list[ListedObject]:
-    """Return the objects with the landing times in their names, in that order."""
+    """Return the objects with the landing times from their names, sorted by them."""
     spec = LandedAtSpec.model_validate(landed_at)
     return in_log_order([item._replace(modified=spec.landing_time(item.uri) or item.modified) for item in objects])
 
 
 def copied(objects: Sequence[ListedObject], times: Times) -> bool:
-    """True if the objects seem to be copies: most rows are later than the landing; or the objects landed long after
-    all their rows, and within a short time compared with the span of the rows."""
+    """True if the objects seem to be copies: most rows are later than the landing; or all objects landed long after
+    their rows, and within a short time compared with the time span of the rows."""
     chosen = times.arrival or times.event
     found = sorted(time for time in chosen.micros if time is not None) if chosen else []
     if not found or chosen is None:
@@ -118,7 +118,7 @@ def agree(objects: Sequence[ListedObject], of: Sequence[int], times: Times, land
 
 
 def remark(landed_at: dict[str, str]) -> str:
-    """Return the reason for the proposal."""
+    """Return the reason for proposing `landed_at`."""
     unit = _UNITS.get(_last(landed_at["format"]))
     end = f" (the end of that {unit})" if unit else ""
     return f"The files' own times are those of a copy: their names say when they landed{end}"

@@ -1,4 +1,4 @@
-"""JSON documents whose rows are not on lines of their own: the path of the rows, and enough rows for a sample."""
+"""JSON documents whose rows are not on separate lines: the path of the rows, and enough rows for a sample."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Row = dict[str, object]
 
 @dataclass(frozen=True)
 class Documents:
-    """The content of a text. `path`: path of its rows, as the setting `rows` has it (None: each document is a row).
-    `rows`: its first rows, None for one that is not an object."""
+    """The content of a text. `path`: path of its rows, as in the setting `rows` (None: each document is a row).
+    `rows`: its first rows; None for each element that is no object."""
 
     path: str | None
     rows: list[Row | None]
 
 
 def documents_of(text: str) -> Documents | None:
-    """Return the rows of a text, which may be cut off. It begins with a document over several lines, or with one that
-    holds rows as an array. None if it has no rows."""
+    """Return the rows of a text, which may be cut off. Its first document spans several lines, or holds rows in an
+    array. None if it has no rows."""
     text = text.lstrip()
     if text.startswith("["):
         rows = list(_elements(text, 1))
@@ -39,7 +39,7 @@ def documents_of(text: str) -> Documents | None:
 
 
 def wrapped(rows: list[Row | None]) -> bool:
-    """True if the objects on lines only wrap the rows: each holds nothing but one array of objects."""
+    """True if the objects on lines only wrap rows: each has a single member, an array of objects."""
     there = [row for row in rows if row is not None]
     return bool(there) and all(
         len(row) == 1 and isinstance(each, list) and bool(each) and isinstance(each[0], dict)
@@ -55,7 +55,7 @@ def _arrays(text: str, name: str) -> Iterator[int]:
 
 
 def _elements(text: str, at: int) -> Iterator[Row | None]:
-    """Yield the complete elements of the array whose opening bracket is before position `at`."""
+    """Yield the complete elements of an array; position `at` is behind its opening bracket."""
     while True:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1

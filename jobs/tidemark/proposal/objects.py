@@ -1,4 +1,4 @@
-"""Objects of a landing folder, and the choice of those to sample."""
+"""Objects of a landing folder, and the choice of objects to sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_BYTES = 64 << 20
 
 
 class ListedObject(NamedTuple):
-    """An object: its URI below the landing folder, the path to read it from, its size, its landing time
+    """An object: its URI below the landing folder, the path for reading it, its size, and its landing time
     (microseconds)."""
 
     uri: str
@@ -27,9 +27,9 @@ def in_log_order(objects: Sequence[ListedObject]) -> list[ListedObject]:
 
 
 def sample_newest(objects: Sequence[ListedObject], most: int = MOST_OBJECTS) -> list[ListedObject]:
-    """Return at most `most` of the objects, which are in log order: half of them the newest, since rows to come are
-    like those; the others pairs of neighbours, spread evenly over the older ones, so that disorder from one object to
-    the next shows, too."""
+    """Return at most `most` of the objects, which are in log order. Half are the newest, since future rows resemble
+    these. The others are pairs of neighbours, evenly spread over the older objects, to show disorder from one object
+    to the next."""
     if len(objects) <= most:
         return list(objects)
     newest, pairs = most - most // 4 * 2, most // 4

@@ -1,4 +1,4 @@
-"""Proposes one source, with everything that the proposal is based on."""
+"""Proposes one source, with all findings behind the proposal."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class ProposedSource:
-    """One source: `landing` as it is written, its objects in log order, and the findings from a sample. `measured` is
-    None if rows have no event time of their own, `landing_delay` if they have no arrival of their own."""
+    """One source: `landing` as configured, its objects in log order, and findings from a sample. `measured` is None
+    if rows have no event time of their own, `landing_delay` if they have no arrival of their own."""
 
     name: str
     landing: str
@@ -55,7 +55,7 @@ class ProposedSource:
 
     @cached_property
     def orders(self) -> list[TimeOrder]:
-        """Pairs of times, one never before the other, the closest first."""
+        """Pairs of times in which one is never before the other, the closest first."""
         return time_orders(self.times)
 
     @property
@@ -110,7 +110,7 @@ def _proposed(
 
 
 def rows_of(taken: RowSample, times: Times, keys: Keys) -> list[SampledRow]:
-    """Return the rows of a sample, in log order, as the time rules see them."""
+    """Return the rows of a sample for the time rules, in log order."""
     nothing = [None] * taken.rows
     landed = [taken.objects[number].modified for number in taken.of]
     arrivals = times.arrival.micros if times.arrival else landed
@@ -133,7 +133,7 @@ def _partitions(taken: RowSample, keys: Keys) -> list[str]:
 
 
 def _skew(taken: RowSample, times: Times) -> int:
-    """Return the smallest clock skew that refuses no sampled arrival, up to the largest plausible one."""
+    """Return the smallest clock skew that accepts every sampled arrival, at most the largest plausible one."""
     if times.arrival is None:
         return SKEW
     landed = [taken.objects[number].modified for number in taken.of]

@@ -60,7 +60,7 @@ def source_record(source: ProposedSource) -> SourceProposal:
 
 
 def guess_records(sources: Sequence[ProposedSource]) -> list[GuessSummary]:
-    """Return what is guessed of all sources, the most expensive first."""
+    """Return the assumptions on all sources, the most expensive first."""
     return [
         {"source": name, "key": each.key, "message": each.message, "effect": each.effect, "rows": each.rows}
         for name, each in guesses_of(sources)

@@ -25,7 +25,7 @@ Values = list[object]
 
 
 class JsonText(str):
-    """Text of a JSON value that is no text itself."""
+    """Text of a JSON value other than a string."""
 
     __slots__ = ()
 
@@ -35,8 +35,8 @@ class RowSample:
     """Rows of a sample.
 
     `values` has, for each column, one value for each row; `of` has, for each row, the index of its object in
-    `objects`. `types` are the columns' types as Spark DDL; `native` columns hold microseconds. `left_out` are
-    columns that no schema can hold, with the reason. `unread` counts lines that are not rows.
+    `objects`. `types`: the columns' types as Spark DDL. `native` columns hold microseconds. `left_out`: columns that
+    no schema can hold, with the reason. `unread`: number of lines that are not rows.
     """
 
     format: str
@@ -68,7 +68,7 @@ class RowSample:
 
 
 def sample(kind: str, objects: Sequence[ListedObject], *, documents: bool = False) -> RowSample:
-    """Sample objects of one format, which are in log order. `documents`: rows are known to lie within documents."""
+    """Sample objects of one format, which are in log order. `documents`: rows are within JSON documents."""
     chosen = sample_newest([item for item in objects if item.size])
     found = RowSample(kind, chosen)
     share = max(MOST_ROWS // max(len(chosen), 1), _FEWEST)
@@ -88,7 +88,7 @@ def sample(kind: str, objects: Sequence[ListedObject], *, documents: bool = Fals
 
 
 def text_lines(item: ListedObject, most: int) -> tuple[list[str], bool]:
-    """Return the first lines of an object, at most `most` bytes, and whether they are all; none if it is no text."""
+    """Return the first lines of an object, at most `most` bytes, and whether these are all; [] if it is no text."""
     try:
         text, whole = text_of(item, most)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
@@ -116,7 +116,7 @@ def _json(found: RowSample, texts: Sequence[list[str]], share: int, within: bool
 
 
 def _spans(lines: list[str]) -> bool:
-    """True if rows are not on lines of their own."""
+    """True if rows are not on separate lines."""
     read = json_rows(lines[:100])
     there = [row for row in read if row is not None]
     return not there or len(there) * 2 < len(read) or wrapped(read)
@@ -158,8 +158,8 @@ def _csv(found: RowSample, texts: Sequence[list[str]]) -> None:
 
 
 def _header_held(found: RowSample, header: Sequence[str]) -> list[str]:
-    """Return the names of a header. A run compares a header with the schema; so a header with names that no schema
-    can hold is read as a row."""
+    """Return the column names of a header. A run compares headers with the schema; so if no schema can hold the
+    names, the header is read as a row."""
     names = named(header)
     wrong = [each for each in names if each.reason]
     different = len({each.written.lower() for each in names}) == len(names)
@@ -176,8 +176,8 @@ def _header_held(found: RowSample, header: Sequence[str]) -> list[str]:
 
 
 def _hold_names(found: RowSample) -> None:
-    """Rename columns whose names in the files no schema can hold; leave them out if the
-    format has no setting for it."""
+    """Rename columns if no schema can hold their names in the files; leave them out if the format has no setting for
+    new names."""
     for each in named(list(found.values)):
         if each.reason and FORMATS[found.format].renamed and writable(each.written):
             found.names[each.written] = each.name
@@ -261,7 +261,7 @@ def _column(found: RowSample, name: str, kinds: Sequence[pa.DataType], tables: S
 
 
 def _nanoseconds(table: pa.Table, name: str) -> int:
-    """Count the times that microseconds do not hold."""
+    """Count the times that do not fit whole microseconds."""
     kind = table.schema.field(name).type if name in table.schema.names else None
     if not isinstance(kind, pa.TimestampType) or kind.unit != "ns":
         return 0

@@ -24,7 +24,7 @@ _LONG_DELAY = 7 * DAY
 
 @dataclass(frozen=True)
 class Setting:
-    """A key and its value. A value of None only suggests the key; `hint` then shows a value for it."""
+    """A key and its value. If the value is None, the key is only suggested, with `hint` as an example value."""
 
     key: str
     value: Any
@@ -33,7 +33,7 @@ class Setting:
 
 
 def settings_of(source: ProposedSource) -> list[Setting]:
-    """Return all settings, in the order in which they are written."""
+    """Return all settings in the order of the file."""
     return [
         _landing(source),
         *_landed_at(source),

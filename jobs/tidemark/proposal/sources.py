@@ -1,6 +1,5 @@
-"""Divides the objects of a landing folder into sources: each is all objects of one kind below one folder, since a
-source takes a whole folder.
-"""
+"""Divides the objects of a landing folder into sources. A source takes a whole folder, so it has all objects of one
+kind below that folder."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _DATED = re.compile(r"[0-9][0-9T:._-]*|[^=]+=.*|[0-9a-f]{8}-[0-9a-f-]{27}")
 @dataclass(frozen=True)
 class Group:
     """Objects of one kind below the folder `prefix` (empty, or ending in `/`; URIs begin with it). `folders`: names
-    of its folders, if rows of this kind are spread over them. `strays`: objects of other kinds among them."""
+    of its folders, if rows of this kind are in several of them. `strays`: objects of other kinds among them."""
 
     prefix: str
     look: Look
@@ -34,7 +33,7 @@ class Group:
 
 @dataclass(frozen=True)
 class SkippedFiles:
-    """Files below a folder that cannot form a source: their kind, their number and an example."""
+    """Files below a folder that cannot form a source: a description, their number and an example."""
 
     what: str
     objects: int
@@ -53,15 +52,15 @@ class Grouped:
 
 
 _Class = tuple[tuple[str, ...], Look, list[ListedObject]]
-"""Names of folders, the content of objects in them, and the objects that are taken to be alike."""
+"""Names of folders, the content of objects in them, and the objects assumed to have that content."""
 
 
 def grouped(objects: Sequence[ListedObject], look: Callable[[ListedObject], Look]) -> Grouped:
     """Group objects, which are in log order.
 
-    In each folder and for each ending, the first and the last object are looked at. Folders that are dates or
-    named like `p=0` count as the folder above them. Beyond MOST_CLASSES combinations of folder and ending, an
-    object is taken to have the content that was first found for its ending.
+    In each folder and for each ending, the first and the last object are read. Folders that are dates or named like
+    `p=0` count as the folder above them. After MOST_CLASSES combinations of folder and ending, an object is assumed
+    to have the content found first for its ending.
     """
     classes: dict[tuple[tuple[str, ...], str], list[ListedObject]] = defaultdict(list)
     for item in objects:
@@ -89,7 +88,7 @@ def grouped(objects: Sequence[ListedObject], look: Callable[[ListedObject], Look
 def _looked(
     items: Sequence[ListedObject], look: Callable[[ListedObject], Look]
 ) -> Iterator[tuple[Look, list[ListedObject]]]:
-    """Yield objects that may be alike, by the content of those looked at. Empty objects do not count."""
+    """Yield each content of objects with the objects assumed to have it. Empty objects are not looked at."""
     full = [item for item in items if item.size]
     if not full:
         return
@@ -119,7 +118,7 @@ def _folders(uri: str) -> tuple[str, ...]:
 def _divided(
     prefix: str, depth: int, classes: Sequence[_Class]
 ) -> Iterator[Group | dict[str, tuple[SkippedFiles, ...]]]:
-    """Yield the groups below a folder: the folder as a whole, or those of its folders."""
+    """Yield the groups below a folder: the whole folder as one group, or the groups of the folders in it."""
     below: dict[str, list[_Class]] = defaultdict(list)
     for each in classes:
         below[each[0][depth] if len(each[0]) > depth else ""].append(each)
@@ -142,8 +141,8 @@ def _divided(
 
 
 def _as_one(prefix: str, below: Mapping[str, Sequence[_Class]]) -> Group | None:
-    """Return everything below a folder as one group, or None. Objects in one folder must be alike; objects in several
-    folders must have nearly the same columns."""
+    """Return everything below a folder as one group, or None. Objects in one folder must have most columns in common,
+    objects in several folders nearly all."""
     classes = [each for found in below.values() for each in found]
     first = classes[0][1] if classes else None
     if first is None or not first.format:
@@ -158,8 +157,8 @@ def _as_one(prefix: str, below: Mapping[str, Sequence[_Class]]) -> Group | None:
 
 
 def _mostly(prefix: str, classes: Sequence[_Class]) -> Group | None:
-    """Return nearly all objects of a folder, which are of one kind, as a group with the others as strays; None if too
-    few are of one kind."""
+    """Return the objects of a folder as one group if nearly all are of one kind, with the others as strays; else
+    None."""
     counts = [(len(items), look, items) for _, look, items in classes]
     most, look, _ = max(counts, key=lambda each: each[0])
     alike = [items for _, each, items in counts if each is look or look.like(each, _COMMON)]

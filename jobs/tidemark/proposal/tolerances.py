@@ -20,8 +20,8 @@ _DEFAULT_LATE, _DEFAULT_EARLY = 5 * SECOND, 5 * MINUTE
 
 @dataclass(frozen=True)
 class SampledRow:
-    """One sampled row in log order: its partition, event and arrival time, and its object's landing, microseconds.
-    None: it has no such time."""
+    """One sampled row in log order: its partition, event time, arrival and its object's landing, microseconds. None:
+    the row has no such time."""
 
     partition: str
     event: int | None
@@ -44,8 +44,8 @@ class ExpectedFates:
 
 
 def timed(rows: Iterable[SampledRow], skew: int) -> list[tuple[str, int | None, int | None]]:
-    """Return (partition, event, arrival in force) of each row. The arrival is never later than the landing and never
-    goes back within a partition; None if a row is quarantined for its arrival."""
+    """Return (partition, event, arrival in force) of each row. Arrival is never later than the landing and never goes
+    back within a partition; it is None if the row is quarantined for its arrival."""
     last: dict[str, int] = {}
     found = []
     for row in rows:
@@ -57,7 +57,7 @@ def timed(rows: Iterable[SampledRow], skew: int) -> list[tuple[str, int | None, 
 
 
 def judge(rows: Iterable[SampledRow], policy: Policy, skew: int) -> ExpectedFates:
-    """Judge rows as a first run would, with no run before it."""
+    """Judge rows as in a first run."""
     fates = ExpectedFates()
     high: dict[str, int] = {}
     for partition, event, arrival in timed(rows, skew):
@@ -77,7 +77,7 @@ def judge(rows: Iterable[SampledRow], policy: Policy, skew: int) -> ExpectedFate
 def _stamp(
     fates: ExpectedFates, policy: Policy, event: int, arrival: int, watermark: int | None
 ) -> tuple[int | None, bool]:
-    """Return the time that a row has after the three steps, None if one drops it; and whether one acted."""
+    """Return a row's time after the three steps (None if a step drops it), and whether a step acted."""
     stamp, order = event, policy.out_of_order
     if policy.early is not None and event > arrival + policy.early.micros:
         fates.early += 1
@@ -97,7 +97,7 @@ def _stamp(
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Quantiles of a measure over the `rows` rows that have it, microseconds."""
+    """Quantiles of a measure over `rows` rows, microseconds."""
 
     rows: int
     p50: int
@@ -109,7 +109,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, values: Iterable[int]) -> Quantiles:
-        """Compute them from values in any order; all zero if there are none."""
+        """Compute quantiles from values in any order; all zero if there are none."""
         ordered = sorted(values) or [0]
         last = len(ordered) - 1
         p50, p95, p99, p999 = (ordered[-(-last * share // 1000)] for share in (500, 950, 990, 999))
@@ -130,7 +130,7 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a tolerance, with all others as proposed: the rows that its step would act on."""
+    """The cost of a tolerance, with all others as proposed: the rows that its step adjusts or drops."""
 
     tolerance: int
     rows: int
@@ -139,7 +139,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class MeasuredTolerances:
-    """The measures of rows, the proposed tolerances, and the cost of these and others. A `late` of None: off."""
+    """The measures of rows, the proposed tolerances, and the costs of these and of others. `late` None: off."""
 
     lateness: Quantiles
     disorder: Quantiles
@@ -153,7 +153,7 @@ class MeasuredTolerances:
 
     @property
     def early_action(self) -> Action:
-        """Action for early rows: drop if no sampled row would be dropped, otherwise adjust."""
+        """Action for early rows: drop if that drops no sampled row, else adjust."""
         return _early_action(self.earliness, self.early)
 
 
@@ -188,7 +188,7 @@ def measure(rows: Sequence[SampledRow], skew: int) -> MeasuredTolerances:
 
 
 def policy_of(late: int | None, out_of_order: int, early: Tolerance) -> Policy:
-    """Return the policy of these tolerances that drops neither late rows nor rows out of order."""
+    """Return a policy with these tolerances that adjusts late rows and rows out of order."""
     adjust = Action.ADJUST
     return Policy(early, None if late is None else Tolerance(late, adjust), Tolerance(out_of_order, adjust))
 
@@ -198,7 +198,7 @@ def _early_action(earliness: Quantiles, early: int) -> Action:
 
 
 def _behind(known: Iterable[tuple[str, int, int]], late: int | None) -> Iterable[int]:
-    """Yield how far each row, after the late step, is behind the latest row before it in its partition."""
+    """Yield the distance of each row, after the late step, behind the latest earlier row of its partition."""
     high: dict[str, int] = {}
     for partition, event, arrival in known:
         stamp = event if late is None else max(event, arrival - late)

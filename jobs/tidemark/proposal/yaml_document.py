@@ -19,8 +19,7 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
 def document(pipeline: str, path: str, sources: Sequence[ProposedSource], notes: Sequence[str]) -> str:
-    """Return the text of the file `path`: every proposed key with remarks; keys that are
-    only suggested are comments."""
+    """Return the text of the file `path`: every proposed key with its remarks; suggested keys are comments."""
     lines = [
         *_remark(f"Proposed by `tidemark init` from a sample: {_taken(sources)}.", ""),
         "# What a sample does not show may be otherwise. Correct what you know better, then check and run it:",

@@ -1,4 +1,4 @@
-"""Columns and folders that divide rows: partitions, each in an order of its own, and keys with many values."""
+"""Columns and folders that divide rows: partitions, each with its own order, and keys with many values."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tidemark.proposal.samples import RowSample
 MOST_PARTITIONS = 64
 _FOLDER = re.compile(r"(?:^|/)([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)(?=/)")
 _OFFSETS = r"(?:^|/)[^/+]+\+([0-9]+)\+[0-9]+[^/+]*$"
-"""Names that Kafka Connect gives: topic, partition and first offset."""
+"""File names of Kafka Connect: topic, partition and first offset."""
 _PLAIN = ("STRING", "BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN")
 _ROWS_EACH = 5
 
 
 @dataclass(frozen=True)
 class Partition:
-    """The proposed partition: a column (as SQL), or a regular expression over the object's name. `found` are its
-    values in the sampled rows or in the objects' names."""
+    """The proposed partition: a column (as SQL), or a regular expression over the object's name. `found`: its values
+    in the sampled rows or in the objects' names."""
 
     column: str = ""
     path: str = ""
@@ -38,7 +38,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Keys:
-    """The proposed partition, other columns that could be one, and columns for `over`."""
+    """The proposed partition, other columns that may be the partition, and columns for `over`."""
 
     partition: Partition | None
     others: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Keys:
 
 def keys_of(sample: RowSample, objects: Sequence[ListedObject], folders: Sequence[str] = ()) -> Keys:
     """Find the keys of a sample of `objects`. `folders`: names of the top folders of the objects, if rows of one kind
-    are spread over several."""
+    are in several of them."""
     counts = {name: _distinct(sample, name) for name, kind in sample.types.items() if kind.type in _PLAIN}
     low = {name: found for name, found in counts.items() if found and 1 <= len(found) <= MOST_PARTITIONS}
     small = {name for name, found in low.items() if len(found) > 1 and len(found) * _ROWS_EACH <= sample.rows}
@@ -77,8 +77,8 @@ def _text(value: object) -> str:
 
 
 def _by_path(objects: Sequence[ListedObject], folders: Sequence[str]) -> Partition | None:
-    """Return the partition in folders such as p=0 that contain all objects, in names that have the partition of a
-    topic, or in the folders that rows of one kind are spread over."""
+    """Return the partition found in paths: folders such as `p=0` that contain all objects, the partition in Kafka
+    Connect's file names, or `folders`, the top folders that hold rows of one kind."""
     found: dict[str, set[str]] = {}
     for item in objects:
         for name, value in _FOLDER.findall(item.uri):

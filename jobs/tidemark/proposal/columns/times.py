@@ -1,6 +1,5 @@
-"""Selects the columns of the event time and the arrival time: by their names, and by how their values compare with
-one another and with the landing time of their objects.
-"""
+"""Selects the columns of the event time and the arrival time: by their names, and by comparing their values with each
+other and with the landing times of the objects."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tidemark.proposal.columns.words import AGAINST, ARRIVAL, BEGINNINGS, ENDS, 
 from tidemark.proposal.samples import RowSample, Values, at_path
 
 SKEW = 5 * MINUTE
-"""Default for the most that an arrival may be after its object's landing, microseconds."""
+"""Default of `clock_skew`, the most that an arrival may be after its object's landing, microseconds."""
 _DEEP = 3
 OLD = 20 * DAY
 """Longest median from an event to its arrival that is plausible, microseconds."""
@@ -30,13 +29,13 @@ Micros = Sequence[int | None]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A column, or member of one, that holds times: its microseconds by row (None where there are none).
+    """A column, or a member of one, that holds times: its microseconds by row (None: the row has no time).
 
-    Shares: `fits` of values that are times, `filled` of rows that have a time, `landed` of times not after the
-    landing of their object, `ordered` of times not before the one above in the file. `lag`: median from the time
-    to the landing, microseconds. `constant`: all rows have one single time. `ahead`: the longest time from a landing
-    to a time after it. `swapped`: days and months could be the other way round. `zoneless`: number of times that name
-    no zone, and are read as UTC. `clock`: the column, in SQL, with the time of day, if `path` has the day alone.
+    `fits`: share of values that are times. `filled`: share of rows with a time. `landed`: share of times not after
+    their object's landing. `ordered`: share of times not before the previous row's in the file. `lag`: median from
+    time to landing, microseconds. `constant`: all times are equal. `ahead`: longest time from a landing to a later
+    time. `swapped`: days and months may be exchanged. `zoneless`: number of times without a zone, read as UTC.
+    `clock`: SQL of the column with the time of day, if `path` has only the day.
     """
 
     path: tuple[str, ...]
@@ -60,7 +59,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The name that says what the time is: of members such as `$date` the one above."""
+        """The name that describes the time: the last part of the path that does not begin with `$`."""
         return next((part for part in reversed(self.path) if not part.startswith("$")), self.path[-1])
 
     @property
@@ -81,7 +80,7 @@ class Candidate:
 
     @property
     def event_score(self) -> float:
-        """Suitability as event time; more is better. Of equal columns, the one with the plainest name is."""
+        """Suitability as event time; more is better. Among equal columns, the plainest name is best."""
         plain = 0.1 * (len(words_of(self.name)) - 1) + 0.25 * (len(self.path) - 1)
         score = self.named_event + 2 * self.filled + 2 * self.landed - self.reading.dated
         score += self.ordered - 5 * self.constant
@@ -94,7 +93,7 @@ class Candidate:
 
 
 def _safe(path: Sequence[str]) -> str:
-    """Return a column's name for use within an expression, where words of the grammar are in backquotes."""
+    """Return a column's name for use within an expression; words of the SQL grammar are in backquotes."""
     words = KEYWORDS | SESSION_WORDS
     return ".".join(f"`{name}`" if name.lower() in words else quoted(name) for name in path)
 
@@ -110,7 +109,7 @@ class Times:
 
 
 def candidates(sample: RowSample) -> list[Candidate]:
-    """Return every column, and member of one, whose values are times."""
+    """Return every column, or member of a column, whose values are times."""
     found = []
     for path in _paths(sample):
         values = at_path(sample, path)
@@ -125,7 +124,7 @@ def candidates(sample: RowSample) -> list[Candidate]:
 
 
 def _of_parts(sample: RowSample, days: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield the times that a column of days and the column of times of day that follows it are together."""
+    """Yield the times of day columns that are followed by a column of times of day, both combined."""
     names = list(sample.values)
     for day in days:
         name, *_ = day.path
@@ -139,8 +138,8 @@ def _of_parts(sample: RowSample, days: Sequence[Candidate]) -> Iterator[Candidat
 
 
 def _is_time(each: Candidate) -> bool:
-    """True if numbers in the range of times are times: by their name, or since they are
-    shortly before the landing."""
+    """True if numbers in the range of times are times: by their name, or because they are shortly before the
+    landing."""
     named = any(weight(each.name, words) for words in (EVENT, ARRIVAL, AGAINST))
     return named or (each.landed >= _LIKELY and each.lag <= _RECENT)
 
@@ -151,7 +150,7 @@ def _paths(sample: RowSample) -> Iterator[tuple[str, ...]]:
 
 
 def paths_below(path: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of what may hold times in a column of this type: the column, or members of it."""
+    """Yield the paths that may hold times in a column of this type: the column, or members of it."""
     read = parse_type(kind)
     if read.fields and len(path) < _DEEP:
         for member in read.fields:
@@ -188,7 +187,7 @@ def _candidate(
 
 
 def _zoneless(reading: TimeFormat, values: Values) -> int:
-    """Count the times of day that name no zone."""
+    """Count the times that have a time of day but no zone."""
     if reading.native or reading.counted or reading.dated or "Z" in reading.way:
         return 0
     local = sum(isinstance(value, datetime) and value.tzinfo is None for value in values)
@@ -197,7 +196,7 @@ def _zoneless(reading: TimeFormat, values: Values) -> int:
 
 
 def _ordered(of: Sequence[int], micros: Micros) -> float:
-    """Return the share of times that are not before the one above them in their file; 1 if there are no pairs."""
+    """Return the share of times that are not before the previous time in their file; 1 if there are no pairs."""
     pairs = behind = 0
     above: tuple[int, int] | None = None
     for number, time in zip(of, micros, strict=True):
@@ -224,7 +223,7 @@ def choose(found: Sequence[Candidate]) -> Times:
 
 
 def may_arrive(each: Candidate) -> bool:
-    """True if a column's values do not forbid that it is the arrival."""
+    """True if a column's values allow it to be the arrival."""
     return each.landed >= 0.98 and each.filled >= 0.5 and not each.reading.dated and not each.constant
 
 
@@ -244,8 +243,8 @@ def _arrival(found: Sequence[Candidate]) -> Candidate | None:
 
 
 def _ends(end: Candidate, beginning: Candidate) -> bool:
-    """True if names and values show that `end` is the end of something that began at `beginning`: a row about both
-    cannot have arrived before the end."""
+    """True if names and values show that `beginning` and `end` bound one thing: a row about both cannot have arrived
+    before `end`."""
     return (
         weight(end.name, ENDS) > weight(end.name, BEGINNINGS)
         and weight(beginning.name, BEGINNINGS) > 0
@@ -256,8 +255,8 @@ def _ends(end: Candidate, beginning: Candidate) -> bool:
 
 
 def _shows(arrival: Candidate, event: Candidate) -> bool:
-    """True if values alone show that `arrival` is the arrival of `event`: files are ordered by `arrival` and not by
-    `event`, and `arrival` is hardly ever before `event`, nor long after it."""
+    """True if values alone show that `arrival` is the arrival of `event`: files are ordered by `arrival` but not by
+    `event`, and `arrival` is rarely before `event` or long after it."""
     return (
         arrival.ordered >= _ORDERED
         and event.ordered < arrival.ordered - 0.01
@@ -269,7 +268,7 @@ def _shows(arrival: Candidate, event: Candidate) -> bool:
 
 
 def _qualifies(arrival: Candidate, event: Candidate) -> bool:
-    """True if a name is that of the other with more words: `observed_time` is a later stage of `time`."""
+    """True if the arrival's name has the words of the event's name and more, as `observed_time` and `time`."""
     return set(words_of(arrival.name)) > set(words_of(event.name))
 
 
@@ -290,5 +289,5 @@ def _sureness(event: Candidate | None, arrival: Candidate | None, others: Sequen
 
 
 def without_event(times: Times) -> Times:
-    """Return the times with the event time as arrival instead."""
+    """Return the times without event time; the former event time becomes the arrival."""
     return replace(times, event=None, arrival=times.event)

@@ -67,8 +67,8 @@ _TOKEN = re.compile("|".join(map(re.escape, sorted(_LETTERS, key=len, reverse=Tr
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """The form in which a column holds times. `way`: `timestamp` (as the type TIMESTAMP has them), `date`, a unit of
-    _UNITS, `text <unit>`, or a format of FORMATS. `native`: values are microseconds already."""
+    """The form of times in a column. `way`: `timestamp` (as the type TIMESTAMP has them), `date`, a unit of _UNITS,
+    `text <unit>`, or a format of FORMATS. `native`: values are microseconds already."""
 
     way: str
     native: bool = False
@@ -82,7 +82,7 @@ class TimeFormat:
         return f"to_timestamp({column}, '{self.way}')" if self.way in FORMATS else column
 
     def of_parts(self, day: str, clock: str) -> str:
-        """Return Spark SQL of the time that a column of days and one of times of day are together."""
+        """Return Spark SQL of the time that combines a column of days and a column of times of day."""
         both = f"concat({day}, ' ', {clock})"
         return self.expression(both) if self.way in FORMATS else f"to_timestamp({both})"
 
@@ -103,7 +103,7 @@ class TimeFormat:
 
     @property
     def counted(self) -> bool:
-        """True if values are numbers since 1970, which might also be numbers of another kind."""
+        """True if values are numbers since 1970; such numbers may also mean something else."""
         return self.way.removeprefix("text ") in _UNITS
 
     @property
@@ -124,7 +124,7 @@ class TimeFormat:
 
 def iso_micros(text: str) -> int | None:
     """Return the instant of an ISO 8601 text in the forms that Spark casts to TIMESTAMP, in microseconds, UTC if it
-    names no zone; otherwise None."""
+    has no zone; None for another text."""
     match = _ISO.fullmatch(text)
     if match is None:
         return None
@@ -142,13 +142,13 @@ def has_zone(text: str) -> bool:
 
 
 def are_clocks(values: Sequence[object]) -> bool:
-    """True if values are text and times of day without a day, where there are any."""
+    """True if there are values, and all are texts with a time of day without a day."""
     there = [value for value in values if value is not None]
     return bool(there) and all(isinstance(value, str) and _CLOCK.fullmatch(value) for value in there)
 
 
 def joined(days: Sequence[object], clocks: Sequence[object]) -> list[object]:
-    """Return days with times of day, as `concat` does; None where either is missing."""
+    """Return days combined with times of day, as `concat` does; None if either is missing."""
     pairs = zip(days, clocks, strict=True)
     return [None if day is None or clock is None else f"{day} {clock}" for day, clock in pairs]
 
@@ -174,7 +174,7 @@ def of_format(text: str, form: str) -> int | None:
 
 
 def reading_of(values: Sequence[object]) -> tuple[TimeFormat, float] | None:
-    """Return the form of times in values (none of them null) and the share of values that fit; None if too few do."""
+    """Return the form of times in values without nulls, and the share of values that fit; None if too few fit."""
     few = list(islice(values, _FEW))
     found = max((_rated(reading, few) for reading in _ways(few)), key=lambda each: each[1], default=None)
     if found is None or found[1] < _ENOUGH:
@@ -196,13 +196,13 @@ def _ways(values: Sequence[object]) -> list[TimeFormat]:
 
 
 def _alike(reading: TimeFormat) -> list[TimeFormat]:
-    """Return the readings that a few values may not distinguish: with days and months swapped."""
+    """Return the formats that a few values may not distinguish: this one, and with days and months swapped."""
     swapped = {"M/d": "d/M", "d/M": "M/d"}.get(reading.way[:3], "") + reading.way[3:]
     return [reading, TimeFormat(swapped)] if swapped in FORMATS and swapped != reading.way else [reading]
 
 
 def ambiguous(reading: TimeFormat, values: Sequence[object]) -> bool:
-    """True if days and months could be swapped."""
+    """True if days and months may be swapped."""
     return any(_rated(other, values)[1] >= _ENOUGH for other in _alike(reading)[1:])
 
 

@@ -1,6 +1,6 @@
 """Types of columns, as Spark DDL, from values in JSON or CSV and from the types of columnar files.
 
-Where values disagree, or something could be lost, the type is the wider one, or STRING.
+If values disagree, or a type could lose something, the wider type or STRING is taken.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def cell_type(texts: Iterable[str | None]) -> Inferred:
 
 
 def _of_digits(texts: Sequence[str]) -> Inferred:
-    """Return the type of numbers in text; STRING if one of them would change."""
+    """Return the type of numbers in text; STRING if the type would change one of them."""
     if any(_PADDED.fullmatch(text) for text in texts):
         return Inferred("STRING", "digits with leading zeros: kept as text")
     if all(_INTEGER.fullmatch(text) for text in texts):

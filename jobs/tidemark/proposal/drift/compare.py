@@ -20,8 +20,8 @@ _EFFECTS = ("quarantined", "dropped", "adjusted", "unread", "none")
 
 @dataclass(frozen=True)
 class SourceDrift:
-    """The rows that land now, under a source's settings. `fates`: expected fates of the sampled rows and lines; None
-    if their times are known to Spark alone. `unseen`: what could not be compared, and why."""
+    """A source's settings compared with its newest rows. `fates`: expected fates of the sampled rows and lines; None
+    if only Spark can compute them. `unseen`: parts that could not be compared, and why."""
 
     sample: RowSample
     fates: dict[Fate, int] | None
@@ -30,8 +30,8 @@ class SourceDrift:
 
 
 def compare(spec: SourceSpec, quality: QualitySpec, objects: Sequence[ListedObject]) -> SourceDrift:
-    """Compare a source with its newest objects; `quality` has its limits, `objects` are in log order. The costliest
-    differences come first."""
+    """Compare a source with its newest objects; `quality` has its limits, `objects` are in log order. Differences are
+    sorted, the costliest first."""
     unnamed = [item for item in objects if spec.landed_at and spec.landed_at.landing_time(item.uri) is None]
     found = landed_rows(spec, [item for item in objects if item not in unnamed] if unnamed else objects)
     lost = unreadable_rows(spec, found)

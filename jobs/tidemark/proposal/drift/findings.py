@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Drift:
-    """One difference. `kind`: what differs; `key`: the setting that it is about; `rows`: the sampled rows or lines
-    that it concerns. `effect`: the fate that they get, `unread` (values are not read), or `none`. `proposed`: the
-    value of the setting that would fit."""
+    """One difference. `kind`: what differs. `key`: the setting. `rows`: sampled rows or lines with this difference.
+    `effect`: the fate of these rows, `unread` (values are not read), or `none`. `proposed`: a value of the setting
+    that would fit."""
 
     kind: str
     key: str

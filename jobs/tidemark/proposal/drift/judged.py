@@ -22,13 +22,13 @@ MOST_QUARANTINED, MOST_MOVED = 0.01, 0.02
 """Shares of sampled rows beyond which rows without a time, and rows that a tolerance acts on, are drift, where
 `quality` sets no limit."""
 FEWEST = 5
-"""Fewest rows that show a habit, not an accident."""
+"""Fewest rows for a difference; fewer may be an accident."""
 
 
 @dataclass(frozen=True)
 class SampledTimes:
-    """Sampled rows in log order as the time rules see them, without those that cannot be read; `rows` is None if only
-    Spark knows their times or partitions. `without`: rows that lack a required time or a partition."""
+    """Sampled rows in log order for the time rules, without unreadable rows; `rows` is None if only Spark can compute
+    their times or partitions. `without`: number of rows that lack a required time or a partition."""
 
     rows: list[SampledRow] | None
     without: int = 0
@@ -77,7 +77,7 @@ def _expressions(spec: SourceSpec) -> dict[str, str]:
 
 
 def _partitions(spec: SourceSpec, taken: RowSample) -> list[str | None] | None:
-    """Return the partition of each row, None for a row without one; None if only Spark knows it."""
+    """Return the partition of each row, None for a row without one; None if only Spark can compute it."""
     if spec.partition is None:
         return ["0"] * taken.rows
     if spec.partition.path is not None:
@@ -93,7 +93,7 @@ def _text(value: object) -> str:
 
 
 def _undeclared(spec: SourceSpec, rows: Sequence[SampledRow]) -> Iterator[Drift]:
-    """Partitions that are not declared, where some are."""
+    """Yield partitions that are not declared, if the source declares any."""
     if spec.partition is None or not spec.partitions:
         return
     others = Counter(row.partition for row in rows if row.partition not in spec.partitions)
@@ -120,7 +120,7 @@ def _arrivals(spec: SourceSpec, rows: Sequence[SampledRow]) -> Iterator[Drift]:
 
 
 def _tolerances(spec: SourceSpec, quality: QualitySpec, rows: Sequence[SampledRow]) -> Iterator[Drift]:
-    """Tolerances beyond which there are more rows than `quality` allows, and for which longer ones are proposed."""
+    """Yield tolerances that more rows exceed than `quality` allows, if a longer one is proposed."""
     policy, measured = spec.policy, measure(rows, spec.clock_skew)
     fates = judge(rows, policy, spec.clock_skew)
     steps: list[tuple[str, Tolerance | None, int, int | None]] = [

@@ -23,16 +23,16 @@ _SAMPLED = {
 _COMPRESSED = (".gzip", ".deflate", ".zst", ".zstd", ".bz2")
 """Endings of compressed text that a run reads and a sample does not."""
 _UNLIKE = re.compile("damaged|compressed|named|no JSON|.*, no ")
-"""What is found in objects that are no text, or no text that can be read."""
+"""Descriptions of objects without readable text."""
 
 
 @dataclass
 class LandedRows:
-    """Rows of the newest objects: a sample whose columns have the names of the schema, and findings on the way.
+    """Rows of the newest objects: a sample with the column names of the schema, and findings.
 
-    `others`: objects whose content is not of the source's format, with what it is. `new`: columns outside the schema
-    by their names in the files, with their types. `headers`: objects whose header is not that of the schema.
-    `unseen`: what was not looked at, and why.
+    `others`: objects in another format than the source's, with their content. `new`: columns that the schema lacks,
+    by their names in the files, with their types. `headers`: objects whose header differs from the schema. `unseen`:
+    parts that were not examined, and why.
     """
 
     sample: RowSample
@@ -68,14 +68,14 @@ def landed_rows(spec: SourceSpec, objects: Sequence[ListedObject]) -> LandedRows
 
 
 def _is_of(spec: SourceSpec, seen: Look) -> bool:
-    """True if an object's content is of the source's format. Text that is like no table may still be CSV."""
+    """True if an object is in the source's format. Text of no known form may still be CSV."""
     if seen.format or seen.what == "empty":
         return seen.format in (spec.format, "")
     return spec.file_format.by_position and _UNLIKE.match(seen.what) is None
 
 
 def _members(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRows) -> None:
-    """Sample rows whose values have names."""
+    """Sample rows with named values."""
     taken = sample(spec.format, objects, documents=spec.rows is not None)
     written = {name: each for each, name in taken.names.items()}
     columns = {each: name for name, each in spec.names_in_files.items()}
@@ -91,7 +91,7 @@ def _members(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRow
 
 
 def _cells(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRows) -> None:
-    """Sample rows of CSV, whose values go by their positions."""
+    """Sample rows of CSV, whose values are known by position."""
     options = canonical(spec.format, spec.options)
     dialect = Dialect(options.get("sep", ","), options.get("escape") == '"', options.get("comment", ""))
     headed, names = options.get("header", "").lower() == "true", list(spec.names_in_files.values())
@@ -120,7 +120,7 @@ def _cells(spec: SourceSpec, objects: Sequence[ListedObject], found: LandedRows)
 def _new_columns(
     header: Sequence[str], rows: Iterable[Sequence[str] | None], names: Sequence[str], found: LandedRows
 ) -> None:
-    """Note the columns of a header that the schema lacks, with the type of their values."""
+    """Record the columns of a header that the schema lacks, with the type of their values."""
     known = {name.lower() for name in names}
     there = [row for row in rows if row is not None and len(row) == len(header)]
     for index, name in enumerate(header):

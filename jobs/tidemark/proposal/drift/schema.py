@@ -16,7 +16,7 @@ _LONGEST = 40
 
 
 def schema_drifts(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
-    """Yield the differences between the schema, with the settings on how rows are read, and sampled rows."""
+    """Yield the differences of sampled rows from the schema and from the settings on how rows are read."""
     yield from _formats(spec, found)
     yield from _headers(spec, found.headers)
     yield from _path(spec, found)
@@ -29,7 +29,7 @@ def schema_drifts(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
 
 
 def unreadable_rows(spec: SourceSpec, found: LandedRows) -> set[int]:
-    """Return the rows that have a value that their column's type does not hold."""
+    """Return the rows with a value that does not fit the type of its column."""
     return {number for column in _columns(spec) for number in _misfits(spec, column, found)}
 
 
@@ -50,7 +50,7 @@ def _headers(spec: SourceSpec, objects: Sequence[ListedObject]) -> Iterator[Drif
 
 
 def _path(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
-    """Yield the path of rows in JSON documents, if it is another."""
+    """Yield the path of rows in JSON documents, if it differs from the setting."""
     path = found.sample.path
     whole = path == "[]" and spec.spans_lines and spec.rows is None
     if path != spec.rows and not whole and found.sample.rows and spec.file_format.documents:
@@ -68,7 +68,7 @@ def _new(spec: SourceSpec, found: LandedRows) -> Iterator[Drift]:
 
 
 def _new_members(column: Column, taken: RowSample) -> Iterator[tuple[str, str]]:
-    """Yield path and type of the members within a column that its type lacks."""
+    """Yield path and type of members within a column that the column's type lacks."""
     found = taken.types.get(column.name)
     if found is not None:
         yield from _members_beyond(quoted(column.name), parse_type(column.type), parse_type(found.type))
@@ -109,7 +109,7 @@ def _column(spec: SourceSpec, column: Column, found: LandedRows) -> Iterator[Dri
 
 
 def _misfits(spec: SourceSpec, column: Column, found: LandedRows) -> list[int]:
-    """Return the rows whose value of a column its type does not hold."""
+    """Return the rows with a value of this column that does not fit its type."""
     values = found.sample.values.get(column.name, [])
     if not spec.file_format.text:
         fits = column.name not in found.sample.types or read_as(found.sample.types[column.name].type, column.type)

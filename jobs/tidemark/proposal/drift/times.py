@@ -21,9 +21,9 @@ Instants = Sequence[int | None]
 
 
 def instants(expression: str, columns: Sequence[Column], taken: RowSample) -> Instants | None:
-    """Return the time of each row in microseconds UTC, None for a row without one; None if only Spark can say.
+    """Return the time of each row in microseconds UTC, None for a row without one; None if only Spark can compute it.
 
-    Known are a column, a member of one, the expressions that proposals have, and `to_utc_timestamp` of them.
+    Handles a column, a member of a column, the expressions that `init` proposes, and `to_utc_timestamp` of them.
     """
     zoned = _ZONED.fullmatch(expression)
     if zoned is not None:
@@ -54,7 +54,7 @@ def _of_column(values: Values, *, native: bool) -> Instants | None:
 
 
 def _of_parts(parts: re.Match[str], columns: Sequence[Column], taken: RowSample) -> Instants | None:
-    """Return the times of a column of days with one of times of day; None if the form is not known here."""
+    """Return the times of a column of days and a column of times of day; None if their form is not known here."""
     way = parts[3] or "timestamp"
     found = {_plain(quoted(column.name)): taken.values.get(column.name, [None] * taken.rows) for column in columns}
     day, clock = found.get(_plain(parts[1])), found.get(_plain(parts[2]))

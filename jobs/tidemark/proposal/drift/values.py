@@ -20,10 +20,10 @@ _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
 
 
 def holds(kind: Type, value: object, *, cells: bool, forms: bool) -> bool:
-    """True if a column of a text format holds `value`; null is held by every type.
+    """True if `value` fits a column of a text format; null fits every type.
 
-    `cells`: values are cells of CSV, in which numbers are text. `forms`: times are written in a form of their own,
-    which is not checked.
+    `cells`: values are cells of CSV, where numbers are text. `forms`: times have a format of their own, which is not
+    checked.
     """
     if isinstance(value, JsonText):
         value = json.loads(value)
@@ -44,7 +44,7 @@ def read_as(found: str, declared: str) -> bool:
 
 
 def _holds_parts(kind: Type, value: object, *, forms: bool) -> bool:
-    """True if a nested type holds each part of a JSON value."""
+    """True if each part of a JSON value fits a nested type."""
     pairs: list[tuple[Type, object]] = []
     if kind.fields and isinstance(value, Mapping):
         pairs = [(parse_type(each.type), value.get(each.name)) for each in kind.fields]
@@ -58,7 +58,7 @@ def _holds_parts(kind: Type, value: object, *, forms: bool) -> bool:
 
 
 def _is_time(value: object, *, cells: bool) -> bool:
-    """True for a text that Spark casts to a time or day. Numbers in JSON are left to Spark."""
+    """True for a text that Spark casts to a time or day, and for a number in JSON, which Spark must check."""
     if isinstance(value, int) and not isinstance(value, bool):
         return not cells
     text = value if isinstance(value, str) else ""
