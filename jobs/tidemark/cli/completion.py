@@ -29,7 +29,7 @@ _UNQUOTED = re.compile(r"[\w./@%+,-]+")
 """Paths that need no quotes in any of the shells."""
 _PIPELINE = re.compile(rb"^pipeline[ \t]*:", re.MULTILINE)
 _LONGEST_LOOK = 1 << 16
-"""Number of bytes of a YAML file in which the key `pipeline` is looked for."""
+"""Number of bytes of a YAML file that are searched for the key `pipeline`."""
 
 
 def script(group: click.Group, shell: str) -> str:
@@ -64,7 +64,7 @@ def pipeline_files(
     param: click.Parameter,  # noqa: ARG001
     incomplete: str,
 ) -> list[str] | list[CompletionItem[str]]:
-    """Pipeline files that begin as typed, and those in folders that do. If there are none, the shell completes any
+    """Pipeline files whose paths begin as typed, also one folder below. If there are none, the shell completes any
     path."""
     return sorted(filter(_is_pipeline, _yaml_files(incomplete))) or [_by_shell("file", incomplete)]
 
@@ -102,7 +102,7 @@ def reasons(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def dimensions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Dimensions by which rows are counted; of a list with commas the last is completed."""
+    """Dimensions by which rows are counted; in a list with commas, the last one is completed."""
     from tidemark.report.groups import DIMENSIONS
 
     before, comma, last = incomplete.rpartition(",")
@@ -127,7 +127,7 @@ def _is_pipeline(path: str) -> bool:
 
 
 def _keys(ctx: click.Context, of: str) -> list[str]:
-    """Keys of a mapping of the pipeline file, which may have mistakes elsewhere."""
+    """Keys of a mapping in the pipeline file; other parts of the file may have mistakes."""
     from ruamel.yaml import YAML  # quicker than loading the configuration, which imports all its rules
 
     return [*YAML(typ="safe", pure=True).load(_config(ctx)).get(of, {})]
@@ -142,7 +142,7 @@ def _local(ctx: click.Context) -> Pipeline | None:
 
 
 def _config(ctx: click.Context) -> Path:
-    """The pipeline file on the command line. While an option has no value yet, click leaves arguments unparsed."""
+    """The pipeline file on the command line. While an option lacks its value, click leaves arguments unparsed."""
     return Path(ctx.params["config"] or ctx.args[0])
 
 

@@ -1,4 +1,4 @@
-"""The examples with which each command's `--help` ends. They run in the folder of README's tutorial."""
+"""The examples at the end of each command's `--help`. They run in the folder of README's tutorial."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def epilog(command: str) -> str:
-    """The examples as click's help has them: lines that it does not wrap."""
+    """The examples in the form of click's help: lines that it does not wrap."""
     lines = [f"  {line}" for example in EXAMPLES[command] for line in example.splitlines()]
     return "\n".join(["\b", "Examples:", *lines])

@@ -29,8 +29,8 @@ SAFE = "what a run has begun, the next run finishes"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM was received. It is no Exception, so that no handler takes it for an error, and a KeyboardInterrupt, so
-    that py4j closes the connection whose call it cuts short: the next call would read the answer of this one."""
+    """SIGTERM was received. No Exception, so that no handler treats it as an error; a KeyboardInterrupt, so that py4j
+    closes the connection of the interrupted call: else the next call would read its answer."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Failure:
         return {"error": error}
 
     def text(self) -> str:
-        """Text for people: one line; for a configuration one line a problem, and then what to do."""
+        """Text for people: one line; for a configuration, one line for each problem, and then the hint."""
         if self.problems:
             lines = [f"error: {line}" for line in self.message.splitlines()]
             return "\n".join([*lines, *([self.hint] if self.hint else [])])
@@ -79,9 +79,9 @@ class Failure:
 
 @contextmanager
 def interruptible(heard: list[BaseException]) -> Iterator[None]:
-    """Let SIGTERM raise Terminated and SIGINT raise KeyboardInterrupt in the block, again every AGAIN seconds, since
-    Python drops exceptions that are raised while it cleans up objects. The first one is added to `heard`, since
-    another error may replace it: a call to the JVM that is cut short fails in its own way."""
+    """Let SIGTERM raise Terminated and SIGINT raise KeyboardInterrupt in the block. The exception is raised again
+    every AGAIN seconds, since Python drops exceptions while it cleans up objects. `heard` gets it first, since
+    another error may replace it: an interrupted call to the JVM raises its own."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -104,8 +104,8 @@ def interruptible(heard: list[BaseException]) -> Iterator[None]:
 
 
 def failure_of(error: BaseException, config: str = "CONFIG") -> Failure:
-    """The failure for an exception; an unforeseen one has status 4 and the first line of its message. Commands in its
-    hint are about `config`."""
+    """The failure for an exception; an unexpected one has status 4 and the first line of its message. Commands in the
+    hint are for the file `config`."""
     if isinstance(error, TidemarkError):
         error.hint = about(error.hint, config)
     if isinstance(error, ModuleNotFoundError):
@@ -151,7 +151,7 @@ def _unexpected(error: BaseException) -> Failure:
 
 
 def _status_of_jvm(error: BaseException) -> int | None:
-    """Exit status of a JVM that ended before the command; None if it runs, or there is none."""
+    """Exit status of a JVM that ended before the command; None if the JVM runs, or if there is none."""
     if "pyspark" not in sys.modules:
         return None
     from tidemark.spark.compat.sessions import jvm_status

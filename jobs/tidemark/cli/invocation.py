@@ -17,8 +17,8 @@ _FILES = (".yml", ".yaml")
 
 
 def invoke(arguments: Sequence[str], client: AbstractContextManager[object] | None = None) -> int:
-    """Run one command and return its exit status; without arguments print the help. Never raises. With `client` this
-    is a server, and the command is that of a client, which may interrupt it while the context is entered."""
+    """Run one command and return its exit status; without arguments print the help. Never raises. With `client`, a
+    server runs a client's command; the client may interrupt it while the context `client` is open."""
     given = list(arguments) or ["--help"]
     output, heard = Output("--json" in given), list[BaseException]()
     try:

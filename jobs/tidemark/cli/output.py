@@ -1,5 +1,4 @@
-"""Prints the result of a command: one JSON object, or text for people. Standard output has results and nothing
-else."""
+"""Prints the result of a command: one JSON object, or text for people. Standard output has only results."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Verbatim(str):
-    """Text for other programs, such as a path or SQL: it is printed as it is, and no line is folded."""
+    """Text for other programs, such as a path or SQL: printed unchanged, without folded lines."""
 
     __slots__ = ()
 
@@ -97,7 +96,7 @@ def to_json(record: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object, cuts: list[int]) -> object:
-    """The value in JSON's types. Lists and mappings are cut at LONGEST_LIST, and their lengths noted in `cuts`."""
+    """The value in JSON's types. Lists and mappings are cut at LONGEST_LIST; `cuts` gets the lengths of cut ones."""
     if not isinstance(value, Mapping | list | tuple):
         return _scalar(value)
     if len(value) > LONGEST_LIST:
@@ -137,7 +136,7 @@ def text_width() -> int:
 
 
 def for_log() -> bool:
-    """True if the environment asks for what a log of a scheduler shows (LOG_VARIABLE)."""
+    """True if the environment asks for output for a scheduler's log (LOG_VARIABLE)."""
     return os.environ.get(LOG_VARIABLE) == "1"
 
 
@@ -152,7 +151,7 @@ def _untold(phase: str, done: int, total: int) -> None:
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Function that reports the progress of each phase on standard error: as bars if that is a terminal, as lines for
+    """Yield a function that reports the progress of each phase on standard error: as bars on a terminal, as lines for
     a log, else not at all."""
     if not sys.stderr.isatty():
         yield _logged if for_log() else _untold

@@ -33,7 +33,7 @@ def fitting(kind: str, out: Path | None, as_json: bool) -> None:
 
 
 def row_read(text: str) -> dict[str, Any]:
-    """The row of a JSON text: a row, or the record of `rows` with one row. Raises UsageError for another text."""
+    """The row in a JSON text: one row, or the record of `rows` with one row. Raises UsageError for other texts."""
     try:
         found = json.loads(text)
     except ValueError as error:
@@ -45,7 +45,7 @@ def row_read(text: str) -> dict[str, Any]:
 
 
 def only_given(filters: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Filters in the form that the verb takes: dimensions as a list, and no options that were not given."""
+    """Filters as arguments of `Pipeline.rows`: dimensions as a list, without options that were not given."""
     found = {
         name: value for name, value in filters.items() if value is not None or name not in {"by", "dead_letters"}
     }

@@ -58,7 +58,7 @@ def _failed(case: CaseRecord) -> list[RenderableType]:
 
 
 def _row(row: Mapping[str, Any] | None, differing: list[str] | tuple[()]) -> str:
-    """A row, one column a line; those that differ have a `!`."""
+    """A row, one column a line; differing columns have a `!`."""
     if row is None:
         return "no row"
     return "\n".join(safe(f"{'! ' if name in differing else ''}{name}: {_value(each)}") for name, each in row.items())

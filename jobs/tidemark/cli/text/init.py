@@ -1,4 +1,4 @@
-"""Text of the records of `init`: what was found, what is proposed, what differs, what to do next."""
+"""Text of the records of `init`: findings, proposals, differences, and next steps."""
 
 from __future__ import annotations
 

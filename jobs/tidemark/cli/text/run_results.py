@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def results(record: RunSummary, noted: Sequence[str]) -> Iterator[RenderableType | None]:
-    """Counts, watermarks and findings of a run, with what is `noted` about it."""
+    """Counts, watermarks and findings of a run, and its notes (`noted`)."""
     yield _batches(record["batches"])
     yield _reasons(record["batches"])
     yield _watermarks(record["watermarks"])
@@ -85,7 +85,7 @@ def _reasons(batches: Sequence[BatchSummary]) -> RenderableType | None:
 
 
 def _watermarks(sources: Mapping[str, WatermarkSummary]) -> Table | None:
-    """One line a partition; the combined watermark, which all have passed, is first."""
+    """One line a partition, below a line for the combined watermark, which all partitions have passed."""
     if not sources:
         return None
     table = table_of("source", "partition", "watermark")

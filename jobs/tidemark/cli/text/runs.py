@@ -95,7 +95,7 @@ def plan_text(config: Path) -> Callable[[PlanRecord], RenderableType]:
 
 
 def replay_text(record: ReplayRecord) -> RenderableType:
-    """Text of a replay: the number of equal batches, and for the others what differs."""
+    """Text of a replay: the number of equal batches, and the differences of the others."""
     batches = record["batches"]
     differing = [batch for batch in batches if batch["identical"] is False]
     partly = [batch for batch in batches if batch["not_compared"]]
@@ -150,7 +150,7 @@ def report_text(record: PathRecord) -> RenderableType:
 
 
 def export_text(target: Path) -> Callable[[ExportRecord], RenderableType]:
-    """Text that says how many rows were written, and where, and which were not looked at."""
+    """Text that says how many rows were written, where, and which batches were not searched."""
     return lambda record: f"Wrote {counted(record['rows'], 'row')} to {target}. {unread(record)}".rstrip()
 
 

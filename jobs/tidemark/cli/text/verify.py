@@ -1,4 +1,4 @@
-"""Text of the record of `verify`: the answer, the findings, and what was not checked."""
+"""Text of the record of `verify`: the answer, the findings, and the parts that were not checked."""
 
 from __future__ import annotations
 

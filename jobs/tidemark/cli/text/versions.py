@@ -1,4 +1,4 @@
-"""Texts of the records of commands on versions, and on damaged or wrong contents of their tables."""
+"""Texts of the records of commands on versions, and on damaged or wrong tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WINDOWS = 3
 
 
 def backfill_text(config: Path) -> Callable[[BackfillRecord], RenderableType]:
-    """Text of a backfill: the version it built, and what differs."""
+    """Text of a backfill: the version that it built, and the differences."""
 
     def text(record: BackfillRecord) -> RenderableType:
         to = f"to {record['to']}" if record["to"] else f"to the last run (batch {record['through']})"
@@ -94,7 +94,7 @@ def promote_text(config: Path) -> Callable[[PromoteRecord], RenderableType]:
 
 
 def register_text(record: RegisterRecord) -> RenderableType:
-    """Text of a registration: the statements for a person to run and nothing else, or the views that follow."""
+    """Text of a registration: either only the statements for a person to run, or the views that follow."""
     if record["statements"]:
         return Verbatim("\n".join(f"{statement};" for statement in record["statements"]))
     follows = "There are no links here, so that no path follows `promote`."
@@ -121,7 +121,7 @@ def exclude_text(config: Path) -> Callable[[ExcludeRecord], RenderableType]:
 
 
 def repair_text(config: Path) -> Callable[[RepairRecord], RenderableType]:
-    """Text of a repair: what was damaged, rebuilt, and left."""
+    """Text of a repair: tables that were damaged, rebuilt, and left."""
 
     def text(record: RepairRecord) -> RenderableType:
         if not record["damaged"] and not record["rewritten"]:
@@ -145,7 +145,7 @@ def repair_text(config: Path) -> Callable[[RepairRecord], RenderableType]:
 
 
 def _fates(fates: FateSides | None) -> RenderableType:
-    """Counts by fate, before and after, of the batches that were made again."""
+    """Counts by fate, before and after, of the batches that were computed again."""
     table = table_of("source", "", *(f"{fate.replace('_', ' ')}>" for fate in FATES))
     for source, before in fates["before"].items() if fates else ():
         table.add_row(source, "before", *(f"{before.get(fate, 0):,}" for fate in FATES))

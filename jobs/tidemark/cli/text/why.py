@@ -1,4 +1,4 @@
-"""Text for people about what is abnormal, and why."""
+"""Text for people about abnormal rows and their causes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUIET = "Nothing is out of the ordinary."
 
 
 def why_text(record: WhyRecord) -> str:
-    """The causes, and the rows that were looked at and compared."""
+    """The causes, and the numbers of examined rows and of days compared with."""
     sentences = [each["sentence"] for each in record["causes"]] or [QUIET]
     looked = f"Looked at {counted(record['rows'], 'row')} of {record['scope']}"
     compared = f", compared with {counted(record['history'], 'day')} before." if record["history"] else "."
@@ -31,7 +31,7 @@ def why_text(record: WhyRecord) -> str:
 
 
 def status_text(pipeline: Pipeline) -> Callable[[StatusRecord], RenderableType]:
-    """Return the text of a status, with the first cause of what is abnormal in the last run, if anything is."""
+    """Return the text of a status, with the first cause of abnormal rows in the last run, if there are any."""
 
     def text(record: StatusRecord) -> RenderableType:
         view = status_view(record, text_width())
@@ -42,8 +42,8 @@ def status_text(pipeline: Pipeline) -> Callable[[StatusRecord], RenderableType]:
 
 
 def run_cause(pipeline: Pipeline, record: RunRecord) -> str | None:
-    """The first cause of what is abnormal in a run; None if it has dropped and quarantined no row and failed no
-    check, or only verified another run. Looks at no more rows than a page of the dashboard."""
+    """The first cause of abnormal rows in a run. None if the run dropped and quarantined no row and failed no check,
+    or only verified another run. Examines no more rows than a page of the dashboard."""
     lost = any(batch["dropped"] or batch["quarantined"] for batch in record["batches"])
     failed = any(not check["success"] for check in record["quality"])
     if "verified" in record or not (lost or failed):
@@ -56,7 +56,7 @@ def run_cause(pipeline: Pipeline, record: RunRecord) -> str | None:
 
 
 def _first_cause(pipeline: Pipeline) -> str | None:
-    """The first sentence, or why there can be none: a status is shown whatever state the events are in."""
+    """The first cause as a sentence, or why there is none: a status is shown even if the events cannot be read."""
     from tidemark.commands.explain.why import UNSEEN  # only where there are runs
 
     try:

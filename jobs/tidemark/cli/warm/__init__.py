@@ -1,1 +1,1 @@
-"""Commands that run in a session which a server keeps: `tidemark serve` is the server, `--warm` its client."""
+"""Commands in a session that a server keeps: `tidemark serve` is the server, `--warm` its client."""

@@ -1,4 +1,4 @@
-"""The socket at which a server and its clients meet: one in a folder that only their user may enter."""
+"""The socket of a server and its clients, in a folder that only their user may enter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidemark.errors import TidemarkError, UsageError
 
 VARIABLE = "TIDEMARK_SOCKET"
 LONGEST = 107
-"""Bytes that Linux has for the path of a socket."""
+"""Most bytes that Linux allows for the path of a socket."""
 
 
 def socket_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """The path that $TIDEMARK_SOCKET names, by default `tidemark/serve.sock` in the user's runtime folder, or in a
-    temporary folder of the user without one. Raises UsageError for a path that is too long."""
+    """The path in $TIDEMARK_SOCKET; by default `tidemark/serve.sock` in the user's runtime folder, or, without such a
+    folder, in a temporary folder of the user. Raises UsageError for a path that is too long."""
     if given := environ.get(VARIABLE):
         path = Path(given).absolute()
     elif runtime := environ.get("XDG_RUNTIME_DIR"):
@@ -34,8 +34,8 @@ def socket_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def require_private(path: Path) -> None:
-    """Raise TidemarkError unless the folder of the socket, and the socket if there is one, belong to this user and
-    are closed to others."""
+    """Raise TidemarkError unless the socket's folder, and the socket if it exists, belong to this user and are closed
+    to others."""
     for each, is_kind, kind in ((path.parent, stat.S_ISDIR, "folder"), (path, stat.S_ISSOCK, "socket")):
         if not os.path.lexists(each):
             continue

@@ -1,8 +1,8 @@
 """The client of a server: sends a command with its folder, environment and output streams, and waits for its end.
 
 The request is one byte, which carries the two streams, and a line of JSON. Answers are lines of JSON: `refused` with
-the reason, `again` (the server starts anew first), or `begun` and, at the end, `status`. A byte that the client sends
-in between is the number of a signal that interrupts the command, as does the end of the connection.
+the reason, `again` (the server starts anew first), or `begun` and, at the end, `status`. In between, the client may
+send a byte, the number of a signal: it interrupts the command. Closing the connection interrupts it, too.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ OPTION = "--warm"
 
 
 def ask(arguments: Sequence[str]) -> int | None:
-    """Have the server run a command that prints to the streams of this process; returns its exit status.
+    """Let the server run a command that prints to the streams of this process; return its exit status.
 
-    None: the command is to be run here, since there is no server, or none that can be used; a line on standard error
-    then says why. Raises TidemarkError if the server ends during the command.
+    None: the command must run here, since there is no server, or none that can be used (then a line on standard error
+    has the reason). Raises TidemarkError if the server ends during the command.
     """
     try:
         server = _begun(arguments)
@@ -44,7 +44,7 @@ def ask(arguments: Sequence[str]) -> int | None:
 
 
 class Server:
-    """A connection to the server, which has been sent a request."""
+    """A connection to the server, over which the request was sent."""
 
     def __init__(self, path: Path, arguments: Sequence[str]) -> None:
         self._path, self._connection = path, socket.socket(socket.AF_UNIX)
@@ -84,8 +84,8 @@ class Server:
 
 
 def _begun(arguments: Sequence[str]) -> Server:
-    """A connection to the server, which has begun the command. Raises OSError if there is none, TidemarkError if it
-    cannot be used."""
+    """Return a connection to the server after it has begun the command. Raises OSError if there is no server,
+    TidemarkError if it cannot be used."""
     path = socket_path()
     require_private(path)
     while True:

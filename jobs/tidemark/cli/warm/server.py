@@ -1,8 +1,8 @@
 """The server: runs the commands of clients, one at a time, in the Spark session of this process.
 
-A server starts anew in the same process, by executing itself with the listening socket kept, so that nothing of an
-earlier session is left and clients that wait lose nothing. It does so after a number of runs, when the JVM's heap is
-full, after a command that was interrupted or failed, and before a command with other settings than the session has.
+A server starts anew in the same process: it executes itself and keeps the listening socket, so that nothing of the
+old session is left and waiting clients lose nothing. It does so after a number of runs, when the JVM's heap is full,
+after a command that was interrupted or failed, and before a command whose settings differ from the session's.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OF_JVM = (
     "SPARK_",
 )
 _NAMES = ("HOME", "TIDEMARK_DEBUG", "TIDEMARK_JARS", "TIDEMARK_MASTER", "TIDEMARK_PLAIN")
-"""Variables that a JVM or a library reads once, by the beginning of their names and in full."""
+"""Variables that a JVM or a library reads only once: prefixes of names (`_OF_JVM`) and whole names."""
 
 
 def serve(runs: int) -> NoReturn:
@@ -74,8 +74,8 @@ def serve(runs: int) -> NoReturn:
 
 
 def _opened(path: Path) -> tuple[socket.socket, int]:
-    """The listening socket, in place of that of a server that was killed, and the lock that lasts as long as the
-    server."""
+    """Return the listening socket, which replaces the socket of a killed server, and the lock, which is held as long
+    as the server runs."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     require_private(path)
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -92,7 +92,7 @@ def _opened(path: Path) -> tuple[socket.socket, int]:
 
 
 def _kept() -> tuple[socket.socket, int] | None:
-    """What a server that starts anew has kept; None for one that begins."""
+    """Return the socket and lock that the server kept when it started anew; None at the first start."""
     kept = [int(number) for number in os.environ.pop(KEPT, "").split()]
     for number in kept:
         os.set_inheritable(number, False)
@@ -111,7 +111,7 @@ def _start_anew(listener: socket.socket, lock: int) -> NoReturn:
 
 
 class _Session:
-    """The Spark session of this process, which its first command starts, and the commands that it has run."""
+    """The Spark session of this process, which its first command starts, and the number of commands left to it."""
 
     def __init__(self, runs: int, engine: str) -> None:
         self._runs, self._left, self._engine = runs, runs, engine
@@ -120,7 +120,7 @@ class _Session:
 
     def answer(self, connection: socket.socket) -> None:
         """Answer one client: run its command, or say why not. Raises KeyboardInterrupt if a signal to this process
-        has ended the command."""
+        ended the command."""
         status, client = None, _Client(connection)
         with suppress(OSError, ValueError), ExitStack() as stack:  # a client that is gone asks for nothing
             connection.settimeout(PATIENCE)
@@ -146,7 +146,7 @@ class _Session:
         return self._reason or ("its JVM is full or gone" if is_full(FULL) else "")
 
     def _refusal(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer to a request that this process does not take; None if it does."""
+        """The answer to a request that this process does not accept; None if it accepts."""
         from tidemark.spark.session.settings import engine
 
         if request.get("version") != tidemark.__version__:
@@ -172,8 +172,8 @@ class _Session:
 
 
 class _Client:
-    """Context manager: while it lasts, the client may interrupt the command of the main thread, and does if it is
-    gone."""
+    """Context manager: inside it, the client can interrupt the command of the main thread, and does so by closing the
+    connection."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._has_ended = connection, False
@@ -187,7 +187,7 @@ class _Client:
         self.end()
 
     def end(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._has_ended = True
         with suppress(OSError):  # the client is gone
             self._connection.shutdown(socket.SHUT_RD)
@@ -210,7 +210,7 @@ class _Client:
 
 @contextmanager
 def _in_force(request: Mapping[str, Any], streams: Sequence[TextIO]) -> Iterator[None]:
-    """Context manager: the environment, folder, umask and output streams of a request are those of this process."""
+    """Context manager: this process has the environment, folder, umask and output streams of a request."""
     from tidemark.spark.compat.sessions import forget_tables
 
     before, mask = dict(os.environ), os.umask(request["umask"])
@@ -241,7 +241,7 @@ def _is_read_once(name: str) -> bool:
 
 
 def _read(connection: socket.socket) -> dict[str, Any]:
-    """A request. Raises ValueError for what is none."""
+    """Read a request. Raises ValueError for anything else."""
     with connection.makefile("rb") as lines:
         found = json.loads(lines.readline())
     if not isinstance(found, dict):
