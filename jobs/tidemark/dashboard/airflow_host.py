@@ -24,7 +24,7 @@ REMEMBERED = 500
 
 
 class AirflowHost:
-    """The host in Airflow. Airflow authenticates nobody for a plugin: each check asks its auth manager."""
+    """The host in Airflow. Airflow authenticates no requests for a plugin: each check asks its auth manager."""
 
     @property
     def user(self) -> Callable[..., User]:
@@ -62,7 +62,7 @@ class AirflowHost:
             return {run_id: str(task) for run_id, task in session.execute(asked)}
 
     def users(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """Read who triggered DAG runs, and who answered their question; scheduled ones have nobody."""
+        """Read who triggered DAG runs, and who answered their questions; scheduled runs have no user."""
         asked = select(DagRun.run_id, DagRun.triggering_user_name).where(
             DagRun.dag_id == dag, DagRun.run_id.in_(run_ids), DagRun.triggering_user_name.is_not(None)
         )
@@ -75,8 +75,8 @@ class AirflowHost:
             return found
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
-        """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the end of
-        their `process`."""
+        """Read the results of the task `discover` of newer DAG runs, which name the run to verify, and the states of
+        their task `process`."""
         with create_session() as session:
             rows = session.execute(
                 select(XComModel.run_id, XComModel.value)
@@ -96,7 +96,7 @@ class AirflowHost:
 
 
 def verified_run(value: object) -> str | None:
-    """Return the run that a DAG run verifies, from the result of its task `discover`; None: it verifies none."""
+    """Return the run that a DAG run verifies, by the result of its task `discover`; None if it verifies none."""
     note = json.loads(value) if isinstance(value, str) else value
     if not isinstance(note, dict) or note.get("need") != "verify":
         return None
@@ -105,7 +105,7 @@ def verified_run(value: object) -> str | None:
 
 
 def _answer(question: HITLDetail) -> list[str]:
-    """Return who answered a question of a task, if somebody did; its first choice is the approval."""
+    """Return who answered a task's question, empty if nobody did; the question's first option is the approval."""
     who, chosen = question.responded_by_user, question.chosen_options or []
     if who is None or not chosen:
         return []

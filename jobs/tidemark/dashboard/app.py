@@ -1,7 +1,7 @@
 """The application: its addresses, their pages, and who may see them.
 
-Every route asks the host for the user first; a page of a pipeline is for users who may read the pipeline's DAG.
-Only then is the pipeline looked up, so that nobody learns of a pipeline that they may not read.
+Every route asks the host for the user first; pages of a pipeline are for users who may read the pipeline's DAG. Only
+then is the pipeline looked up, so that no user learns of a pipeline that this user may not read.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _whole(served: Served) -> APIRouter:
 
 
 def _made(served: Served) -> APIRouter:
-    """Route of how the pipeline's streams are made."""
+    """Route of the page on how the pipeline's streams are made."""
     router = _of_pipeline(served)
 
     @router.get("/definition")
@@ -212,7 +212,7 @@ def _batches(served: Served) -> APIRouter:
 
 
 def _dags(served: Served) -> APIRouter:
-    """Routes that Airflow shows on the pages of a DAG and of a DAG run: the pages of its pipeline."""
+    """Routes that Airflow shows on the pages of a DAG and of a DAG run: they lead to pages of the DAG's pipeline."""
     router = APIRouter(prefix="/dags/{dag}", dependencies=[Depends(served.dag_guard())])
 
     @router.get("")

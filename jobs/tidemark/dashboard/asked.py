@@ -27,7 +27,7 @@ Asset = Literal["style.css", "frame.js", "icon.svg", "icon-dark.svg"]
 
 
 class Nothing(BaseModel):
-    """Parameters of a page that takes none but its form: a page for people, or its numbers as JSON."""
+    """Parameters of a page that has only `format`: a page for people, or its numbers as JSON."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,32 +41,32 @@ class Paged(Nothing):
 
 
 class NameFilter(Paged):
-    """Parameters of the list of pipelines: those with a text in their name."""
+    """Parameters of the list of pipelines: a text that their names contain."""
 
     name: Text = None
 
 
 class Partitions(Paged):
-    """Parameters of the list of partitions: one source, or those that hold back only."""
+    """Parameters of the list of partitions: one source, or only partitions that hold back."""
 
     source: Text = None
     held: bool = False
 
 
 class Checks(Paged):
-    """Parameters of the list of checks: all, or those that failed."""
+    """Parameters of the list of checks: all checks, or only failed ones."""
 
     failed: bool = False
 
 
 class LetterFilter(Paged):
-    """Parameters of the list of dead letters: those of one stream."""
+    """Parameters of the list of dead letters: one stream."""
 
     stream: Text = None
 
 
 class Moved(Paged):
-    """Parameters of the list of a batch's rows: those of one fate."""
+    """Parameters of the list of a batch's rows: one fate."""
 
     fate: Annotated[Fate | None, BeforeValidator(_absent)] = None
 

@@ -13,7 +13,7 @@ User: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Verified:
-    """A DAG run that has replayed a run. `state` is that of its task: `success` if no digest differed."""
+    """A DAG run that has replayed a run. `state` is the state of its task: `success` if no digest differed."""
 
     by: str
     state: str
@@ -29,7 +29,7 @@ class Host(Protocol):
         ...
 
     def readable(self, user: User, dags: Collection[str]) -> set[str]:
-        """Return those of some DAGs that a user may read; they need not exist."""
+        """Return the DAGs of `dags` that a user may read; they need not exist."""
         ...
 
     def may_read_errors(self, user: User) -> bool:
@@ -37,17 +37,17 @@ class Host(Protocol):
         ...
 
     def runs(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """Return the states of those run ids that are runs of a DAG."""
+        """Return the states of the run ids that belong to runs of a DAG."""
         ...
 
     def waiting(self, dag: str) -> Mapping[str, str]:
-        """Return the runs of a DAG in which a task waits for the answer of a person, with the task."""
+        """Return the runs of a DAG in which a task waits for a person's answer, each with this task."""
         ...
 
     def users(self, dag: str, run_ids: Collection[str]) -> Mapping[str, str]:
-        """Return the names of users who started some runs of a DAG, and of those who answered its question."""
+        """Return, for some runs of a DAG, the users who started them or answered their questions."""
         ...
 
     def verified(self, dag: str, run_ids: Collection[str]) -> Mapping[str, Verified]:
-        """Return the newest DAG run that replayed each of some runs, as far as the host's records go back."""
+        """Return, for each run, the newest DAG run that replayed it, as far back as the host's records go."""
         ...

@@ -13,8 +13,8 @@ from tidemark.report.page.markup import Html, element
 
 @dataclass(frozen=True)
 class Links:
-    """Builds addresses. `base` is the path of the dashboard, `home` that of Airflow, both without a slash at the end.
-    `json`: the request asks for JSON; `as_json` is the address of that, relative to the page."""
+    """Builds addresses. `base` is the path of the dashboard, `home` the path of Airflow, both without a final slash.
+    `json`: the request asks for JSON. `as_json`: the address of the page as JSON, relative to the page."""
 
     base: str
     home: str
@@ -51,7 +51,7 @@ def link(text: object, address: str) -> Html:
 
 
 def named(text: object, address: str) -> Html:
-    """Return a link whose text may be long and is broken anywhere, such as the id of a run."""
+    """Return a link with a text that may be long, such as a run id; it may break anywhere."""
     return element("a", text, href=address, class_="id")
 
 

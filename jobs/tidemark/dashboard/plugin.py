@@ -25,7 +25,7 @@ def _view(name: str, destination: str, route: str, *segments: str) -> dict[str, 
 
 
 class TidemarkPlugin(AirflowPlugin):
-    """The plugin. Every process of Airflow loads plugins, each task too; so only the process that serves pages
+    """The plugin. Every process of Airflow loads plugins, even each task; so only the process that serves pages
     imports the dashboard."""
 
     name = "tidemark"
@@ -37,15 +37,15 @@ class TidemarkPlugin(AirflowPlugin):
 
     @cached_property
     def fastapi_root_middlewares(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
-        """What answers the dashboard's address without a slash at its end."""
+        """Middleware that answers the dashboard's address without a final slash."""
         from tidemark.dashboard.wire import Mounted
 
         return [{"name": "tidemark", "middleware": Mounted}]
 
     @cached_property
     def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # Airflow only reads it
-        """The dashboard, over the pipelines of $TIDEMARK_PIPELINES, otherwise of `pipelines` beside
-        Airflow's folder of DAG files."""
+        """The dashboard, over the pipelines in $TIDEMARK_PIPELINES, by default in `pipelines` beside Airflow's folder
+        of DAG files."""
         try:
             return [{"name": "tidemark", "url_prefix": MOUNTED, "app": _dashboard()}]
         except Exception:  # noqa: BLE001 - after any error the rest of Airflow must still start

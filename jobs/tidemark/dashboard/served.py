@@ -66,7 +66,7 @@ class Served:
         return self.reader.pages(self.file(name))
 
     def readable(self, user: User) -> Files:
-        """Return the pipelines a user may see, by name, and the broken files if allowed; 403 if neither is."""
+        """Return the pipelines that a user may see, by name, and, if allowed, the broken files; 403 if neither."""
         files = self.reader.files()
         allowed = self.host.readable(user, {dag_id(name) for name in files.sound})
         errors = self.host.may_read_errors(user)
@@ -92,13 +92,13 @@ class Served:
             return TidemarkError("its tables can't be read now")
 
     def around(self, name: str, records: Sequence[BatchRecord]) -> Around:
-        """Return the host's records of the runs of some batches."""
+        """Return the host's records of the runs of these batches, and the pipeline's state."""
         ids = {record.run_id for record in records}
         dag, state = dag_id(name), self.standing(self.pages(name))
         return Around(self.host.runs(dag, ids), self.host.verified(dag, ids), state)
 
     def users(self, user: User, listed: Sequence[ListedVersion]) -> Mapping[str, str]:
-        """Return who started the DAG runs that built some versions, for a user who may read that DAG."""
+        """Return who started the DAG runs that built some versions; empty if `user` may not read their DAG."""
         labels = {each.record["label"] for each in listed}
         if BACKFILLS not in self.host.readable(user, {BACKFILLS}):
             return {}
@@ -119,7 +119,7 @@ def within(part: ListPage[T]) -> ListPage[T]:
 
 
 def first_page(page: int, shown: ListPage[T] | None) -> None:
-    """Raise 404 for a page beyond the first of a list that there is not."""
+    """Raise 404 for a page after the first if there is no list."""
     if shown is None and page > 1:
         raise refusal(404, "There is no list yet.")
 

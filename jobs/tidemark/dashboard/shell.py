@@ -112,8 +112,8 @@ def _entry(label: str, address: str, *, current: bool) -> Html:
 
 
 def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> Html:
-    """Return the links to a list's neighbouring pages; `address` is that of the list, with filters and without a
-    page. A list of one page has none."""
+    """Return links to the neighbouring pages of a list; `address` is the list's address, with filters but without a
+    page. A list of one page has no links."""
     if part.pages == 1:
         return paragraph(f"{counted(part.total, noun, more)} in all.", class_="quiet")
     text = f"Page {part.page:,} of {part.pages:,}; {counted(part.total, noun, more)} in all."
@@ -127,7 +127,7 @@ def pager(part: ListPage[object], address: str, noun: str, more: str = "s") -> H
 
 
 def select(name: str, label: str, options: Mapping[str, str], chosen: str | None, every: str | None) -> Html:
-    """Return a choice of a form, labels by value; `every` is the label for no choice, None if one must be made."""
+    """Return a choice of a form, labels by value; `every`: the label for no choice, None if a choice is required."""
     listed = [] if every is None else [element("option", every, value="")]
     listed += [
         element("option", shown, value=each, selected="selected" if each == chosen else None)
@@ -142,7 +142,7 @@ def form(address: str, *inner: Html, button: str) -> Html:
 
 
 def paged(part: ListPage[object]) -> dict[str, int]:
-    """Return a list's page as JSON names it."""
+    """Return page, pages and total of a list as JSON."""
     return {"page": part.page, "pages": part.pages, "total": part.total}
 
 

@@ -1,5 +1,5 @@
-"""What comes before routes: HEAD is answered as GET without a body, and a slash at the end of an address is left
-out."""
+"""Handles requests before routes do: HEAD is answered like GET without a body, and a slash at the end of an address
+is ignored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidemark.dashboard import MOUNTED
 
 
 class Plain:
-    """Wraps the dashboard. Starlette's own redirects would know nothing of users."""
+    """Wraps the dashboard. Starlette's own redirects would not check the user."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -33,7 +33,7 @@ class Plain:
 
 
 class Mounted:
-    """Wraps Airflow: the dashboard's address without a slash at its end is that of the dashboard."""
+    """Wraps Airflow: the dashboard's address without a final slash leads to the dashboard."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

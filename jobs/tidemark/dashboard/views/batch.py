@@ -93,7 +93,7 @@ def rows_of(record: BatchRecord, fate: Fate) -> int:
 
 
 def page_of_rows(record: BatchRecord, asked: Moved, rows: Sequence[ListedRow] = ()) -> ListPage[ListedRow]:
-    """Return the page of rows that was asked for; without a fate the list is empty."""
+    """Return the requested page of rows; without a fate the list is empty."""
     return page_of(rows, asked.page, 0 if asked.fate is None else rows_of(record, asked.fate))
 
 
@@ -127,7 +127,7 @@ def _line(name: str, row: ListedRow, links: Links) -> list[Cell | Html]:
 
 
 def _filled(lines: Sequence[list[Cell | Html]]) -> tuple[list[str], list[list[Cell | Html]]]:
-    """Return the headings and the lines without columns in which no line has anything."""
+    """Return the headings and the lines without columns that are empty in all lines."""
     shown = [column for column in range(len(_HEADS)) if any(line[column] not in (None, "") for line in lines)]
     return [_HEADS[column] for column in shown], [[line[column] for column in shown] for line in lines]
 

@@ -27,7 +27,7 @@ Listed = tuple[PipelineSummary, Standing] | TidemarkError
 def listing(
     shown: ListPage[tuple[PipelineFile, Listed]], broken: Mapping[Path, str], wanted: str | None, links: Links
 ) -> Page:
-    """Return the page of pipelines and of invalid files; `wanted` is the text in names that was asked for."""
+    """Return the page of pipelines and of invalid files; `wanted` is the requested text in names."""
     heads = ("pipeline", "state", "newest run as of", "behind", *HEADS, "in Airflow")
     rows = [_line(file, summary, links) for file, summary in shown.rows]
     inner: list[Html] = [_search(wanted, links)] if wanted or shown.pages > 1 else []

@@ -49,7 +49,7 @@ def _check(name: str, row: Row, links: Links) -> list[Cell | Html]:
 
 
 def _examples(name: str, value: object, links: Links) -> Html | None:
-    """Return rows as links to their stories, as far as they are rows: `source partition offset`."""
+    """Return examples of rows (`source partition offset`) as links to their explanations; other examples as text."""
     if not isinstance(value, list) or not value:
         return None
     return element("ul", *(element("li", _example(name, str(each), links)) for each in value), class_="plain")
@@ -64,7 +64,7 @@ def _example(name: str, example: str, links: Links) -> Html:
 
 
 def opened(streams: Mapping[str, int]) -> str | None:
-    """Return the stream that the page of dead letters opens on: the first that has some; else the first."""
+    """Return the stream that the page of dead letters shows first: the first with dead letters; else the first."""
     return next((name for name, rows in streams.items() if rows), next(iter(streams), None))
 
 

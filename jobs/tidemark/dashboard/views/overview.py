@@ -24,7 +24,7 @@ _NEWEST = 5
 def overview(
     status: StatusRecord, beside: Beside, shown: ListPage[PartitionSummary], asked: Partitions, links: Links
 ) -> Page:
-    """Return the first page of a pipeline; `shown` are the partitions that were asked for."""
+    """Return the first page of a pipeline; `shown` are the requested partitions."""
     name = status["pipeline"]
     dag = paragraph("In Airflow: ", links.airflow(dag_id(name), "dags", dag_id(name)), ".")
     data = {**status, **states_data(beside.standing), "causes": list(beside.causes.causes)}
@@ -49,7 +49,7 @@ def overview(
 
 @dataclass(frozen=True)
 class Beside:
-    """What a pipeline's page shows beside its status: its state, causes of what is abnormal, and its sources."""
+    """Parts of a pipeline's page besides its status: its state, causes of abnormal rows, and its sources."""
 
     standing: Standing
     causes: Causes
@@ -57,7 +57,7 @@ class Beside:
 
 
 def partitions(status: StatusRecord, asked: Partitions) -> ListPage[PartitionSummary]:
-    """Return the page of partitions that was asked for."""
+    """Return the requested page of partitions."""
     chosen = [
         each
         for each in status["partitions"]

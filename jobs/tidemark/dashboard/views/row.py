@@ -64,7 +64,7 @@ def _story(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
 
 
 def _other_rows(name: str, found: ExplainRecord, links: Links) -> Iterator[Html]:
-    """Yield links to the row that set the watermark, and to the one that this row repeats."""
+    """Yield links to the row that set the watermark, and to the earlier row that this row repeats."""
     setter, repeats = found["set_by"], found["repeats"]
     if setter is not None and "offset" in setter:
         yield paragraph("The watermark in force was set by ", _row(name, found, setter["offset"], links), ".")

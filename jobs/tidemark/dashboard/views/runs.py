@@ -53,8 +53,8 @@ def run(
     failing: Sequence[str],
     links: Links,
 ) -> Page:
-    """Return the page of one run, which begins with what is abnormal in it; `failing` are sentences on failed checks
-    that its state does not tell."""
+    """Return the page of one run, which begins with abnormal rows and their causes; `failing`: sentences on failed
+    checks that the pipeline's state does not mention."""
     newest = shown.rows[0] if shown.rows else None
     about = (
         [] if newest is None else [paragraph(f"As of {moment(newest.as_of)}. ", *_where(name, run_id, around, links))]

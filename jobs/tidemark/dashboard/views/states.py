@@ -1,4 +1,4 @@
-"""The first lines of a page: the state by name with its reason and the next step, or what is abnormal and why."""
+"""The first lines of a page: the state with its reason and the next step, or abnormal rows and their causes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a pipeline, the checks that block it, and the runs of its DAG that wait for a person, with the
-    task."""
+    """The state of a pipeline, the checks that block it, and the runs of its DAG that wait for a person, each with
+    its task."""
 
     record: StandingRecord
     failed: Sequence[Check] = ()
@@ -35,7 +35,7 @@ class Standing:
 
     @property
     def name(self) -> str:
-        """The state in a word or three."""
+        """The state in one to three words."""
         state = self.record["state"]
         return WAITING if self.waiting and state in ("blocked", "ready") else _NAMES.get(state, state)
 
@@ -46,7 +46,7 @@ class Standing:
 
 
 def state_of(status: str, standing: Standing) -> str:
-    """Return the state of a recorded batch: the ledger says `planned` of one that runs, and of one that crashed."""
+    """Return the state of a recorded batch; `planned` in the ledger means that its run goes on, or has crashed."""
     if status == "planned":
         return standing.name if not standing.calm else "planned"
     return standing.name if status == "blocked" else status
@@ -58,8 +58,8 @@ def badge(name: str) -> Html:
 
 
 def first_lines(name: str, standing: Standing, causes: Causes, attention: Iterable[str], links: Links) -> list[Html]:
-    """Return the blocks that a page begins with: the state with reason, cause and next step if somebody has to act;
-    then what is abnormal in the last judged run, which is the blocked one if there is one."""
+    """Return the blocks at the beginning of a page: if somebody has to act, the state with reason, cause and next
+    step; then abnormal rows of the last judged run, or of the blocked run if there is one."""
     found = [each["sentence"] for each in causes.causes[:_MOST]]
     unseen = [] if causes.unseen is None else [quiet(causes.unseen)]
     own = found if standing.record["state"] in _JUDGED else []
@@ -71,7 +71,7 @@ def first_lines(name: str, standing: Standing, causes: Causes, attention: Iterab
 
 
 def of_run(causes: Causes, failing: Sequence[str]) -> list[Html]:
-    """Return the lines that a run's page begins with: what is abnormal in it and why, and its failed checks."""
+    """Return the first lines of a run's page: its abnormal rows with their causes, and its failed checks."""
     found = _abnormal([*(each["sentence"] for each in causes.causes[:_MOST]), *failing])
     unseen = [] if causes.unseen is None else [quiet(causes.unseen)]
     return [*found, *unseen] or [paragraph("Nothing is out of the ordinary in this run.", class_="calm")]
@@ -90,7 +90,7 @@ def _state(name: str, standing: Standing, causes: Sequence[str], links: Links) -
 
 
 def _abnormal(lines: Sequence[str]) -> list[Html]:
-    """Return the block of what is abnormal, its first sentence as the answer; empty if there is nothing."""
+    """Return the block on abnormal rows, its first sentence as the answer; empty if there are no sentences."""
     if not lines:
         return []
     first, more = paragraph(lines[0], class_="first"), [bullets(lines[1:])] if len(lines) > 1 else []
@@ -109,7 +109,7 @@ def _reason(standing: Standing) -> Iterator[str]:
 
 
 def _next(name: str, standing: Standing, links: Links) -> Iterator[Html]:
-    """Yield the next step: the answer that is asked for, or the commands that lead on."""
+    """Yield the next step: the question that waits for an answer, or the commands to run."""
     for run, task in standing.waiting.items():
         where = links.airflow(f"answer {task}", "dags", dag_id(name), "runs", run, "tasks", task)
         yield paragraph("Next step: ", where, f" of DAG run {run}.")

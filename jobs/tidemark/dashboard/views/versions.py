@@ -19,8 +19,8 @@ BACKFILLS = "tidemark_backfill"
 
 
 def versions(name: str, file: str, listed: Sequence[ListedVersion], users: Mapping[str, str], links: Links) -> Page:
-    """Return the page of versions, with the live one that readers see; `users` are the users who started DAG
-    runs that built versions, and who answered if a version may be made live."""
+    """Return the page of versions, with the live one that readers see; `users`: who started the DAG runs that built
+    versions, and who answered whether to promote them."""
     title = f"{name}: versions"
     if not listed:
         none = paragraph("No version is recorded yet: the first run makes one.")
