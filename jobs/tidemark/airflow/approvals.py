@@ -42,7 +42,7 @@ class MessageNotifier(BaseNotifier):
 
 
 class DecisionOperator(HITLOperator, SkipMixin):
-    """Waits for one of two answers: the first goes on and takes a reason, the second fails the task with its
+    """Waits for one of two answers: the first continues and takes a reason, the second fails the task with its
     reason."""
 
     def __init__(self, *, answers: tuple[str, str], notify: Sequence[Recipient] = (), **options: Any) -> None:
@@ -52,8 +52,8 @@ class DecisionOperator(HITLOperator, SkipMixin):
         self.answers, self.notify = answers, tuple(notify)
 
     def ask(self, context: Any, message: RunMessage) -> None:
-        """Show the message as the question, send it, and wait. Its lines are a block of code: nothing in them is
-        markup."""
+        """Show the message as the question, send it, and wait. Its lines are shown as a block of code, so that
+        nothing in them is markup."""
         self.subject = message.fields()["subject"]
         self.body = "\n".join(f"    {line}" for line in message.text().splitlines())
         self.notifiers = [MessageNotifier(message, self.notify)]
@@ -73,7 +73,7 @@ class DecisionOperator(HITLOperator, SkipMixin):
         return self.approved(context, f"{reason} ({who}, in Airflow)")
 
     def approved(self, context: Any, reason: str) -> Any:  # noqa: ARG002 - for subclasses
-        """Return what the next task needs; `reason` names the person, too."""
+        """Return the input of the next task; `reason` includes the person's name."""
         return reason
 
 
@@ -105,8 +105,8 @@ class QualityGate(DecisionOperator):
             self.ask(context, message)
 
     def approved(self, context: Any, reason: str) -> list[str] | None:
-        """The arguments of the release of the run that the question was about; the task that does it is skipped if
-        somebody has released the run meanwhile. Raises AirflowFailException if another run is blocked now."""
+        """Return the arguments for releasing the run in question. Skips the release if somebody has released the run
+        meanwhile. Raises AirflowFailException if another run is blocked now."""
         from tidemark.commands.alerts.trouble import trouble
 
         found = trouble(pinned.load(self.config, self.settings).context, with_causes=False)
@@ -124,7 +124,7 @@ class QualityGate(DecisionOperator):
 
 
 class PromotionGate(DecisionOperator):
-    """Waits if a backfill asks for it: shows how the version that the run has built differs from the live one."""
+    """Waits if a backfill asks for it: shows how the version built by the run differs from the live one."""
 
     template_fields = (*HITLOperator.template_fields, "chosen")
 

@@ -25,7 +25,7 @@ def pipeline_asset(spec: PipelineSpec) -> Asset:
 
 
 def record_asset(spec: PipelineSpec) -> Asset:
-    """The asset whose events record what is emitted. It is for `publish` alone."""
+    """The asset whose events record all emitted events. Only `publish` uses it."""
     return Asset(f"{dag_id(spec.name)}:emitted")
 
 

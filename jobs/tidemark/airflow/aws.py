@@ -18,7 +18,7 @@ the environment and of the connection are never mixed within a group."""
 
 
 def load(config: str) -> Pipeline:
-    """Load the pipeline of a file, and set the environment of this process and its children for the S3 it needs."""
+    """Load the pipeline of a file; if it needs S3, set the environment of this process and its children."""
     from tidemark.pipeline import Pipeline
 
     pipeline = Pipeline.load(config)
@@ -30,8 +30,8 @@ def load(config: str) -> Pipeline:
 def settings_of(
     login: str | None, password: str | None, extra: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the AWS variables that a connection adds to those of an environment. Raises ValueError for a `role_arn`,
-    which is not supported."""
+    """Return the AWS variables that a connection adds to an environment. Raises ValueError for a `role_arn`, which is
+    not supported."""
     if extra.get("role_arn"):
         raise ValueError("role_arn is not read from it: name a profile that has the role, as profile_name")
     service = extra.get("service_config", {}).get("s3", {})

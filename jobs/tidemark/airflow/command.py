@@ -76,8 +76,8 @@ class Child:
         return None if self.connection is None else self.connection.extra_dejson.get(KEY) or None
 
     def is_warm(self, job: str) -> bool:
-        """True if the connection asks for a server, and the command is one that may use it: a server's session has
-        its own Spark settings."""
+        """True if the connection asks for a server and the command may use one: it has no Spark settings, since a
+        server's session has its own."""
         asked = None if self.connection is None else self.connection.extra_dejson.get(WARM_KEY)
         return job == WARM_JOB and not self.conf and str(asked).lower() == "true"
 
@@ -94,7 +94,7 @@ class Child:
         )
 
     def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Return the environment of the process: that of the task, with the connection's Spark master as
+        """Return the environment of the process: the task's environment, with the connection's Spark master as
         TIDEMARK_MASTER unless that is set, and with the Spark settings as TIDEMARK_SPARK_CONF."""
         given = {key: value for key, value in environ.items() if not (self.is_elsewhere and key in _OF_THIS_PYTHON)}
         given[LOG_VARIABLE] = "1"
@@ -106,8 +106,8 @@ class Child:
 
     def run(self, job: str, arguments: Sequence[str], content: str | None = None) -> None:
         """Run a command, whose first argument is a pipeline file, and wait for its end. `content` is the hash of the
-        settings that the DAG run began with. A record that the arguments ask for (`--json`) is kept. Raises
-        AirflowFailException for a failure that a retry would only repeat, AirflowException for another one."""
+        settings that the DAG run began with. The record that `--json` prints is kept. Raises AirflowFailException for
+        a failure that a retry would repeat, AirflowException for another one."""
         command = [*self.command(), job, *arguments, *(["--warm"] if self.is_warm(job) else [])]
         pinned.load(arguments[0], content)
         self.log.info("running %s", shlex.join(command))
@@ -132,7 +132,7 @@ class Child:
         raise_for(self._process.returncode, said)
 
     def _logged(self, output: Iterable[str], said: deque[str]) -> None:
-        """Log each line of a command as it comes, but its record, which is kept."""
+        """Log each line of a command when it comes, except its record, which is kept."""
         for line in output:
             if line.startswith(_RECORD):
                 self.record = json.loads(line)
@@ -148,8 +148,8 @@ class Child:
 
 
 class TidemarkCommandOperator(BaseOperator):
-    """Runs a command of tidemark as a child process. A retry recovers a run that crashed; a failure that it cannot
-    solve is final."""
+    """Runs a command of tidemark as a child process. A retry recovers a run that crashed; failures that a retry
+    cannot solve are final."""
 
     template_fields: Sequence[str] = ("application_args", "conf", "pinned")
 
@@ -187,7 +187,7 @@ class TidemarkCommandOperator(BaseOperator):
 
 
 def lineage_of(job: str, arguments: Sequence[str]) -> OperatorLineage[Any, Any] | None:
-    """Return what a command with these arguments read and wrote; None for all but `process`."""
+    """Return the inputs and outputs of a command with these arguments; None for any command but `process`."""
     if job != "process":
         return None
     from tidemark.airflow.telemetry.openlineage import run_lineage
@@ -207,6 +207,6 @@ def raise_for(status: int, said: Iterable[str]) -> None:
 
 
 def last_words(said: Iterable[str]) -> str:
-    """Return a command's own message from its last output, or its last line."""
+    """Return the command's message from its last output, or its last line."""
     lines = list(said)
     return " ".join(line for line in lines if line.startswith("error:")) or " ".join(lines[-1:])

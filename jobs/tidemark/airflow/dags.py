@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 
 
 def pipeline_dags() -> dict[str, DAG]:
-    """Return one DAG for each valid pipeline file; if Airflow asks for one, since it carries out a task, only
-    that one. The errors of other files go to the log; `refuse_broken_files` shows them in Airflow."""
+    """Return one DAG for each valid pipeline file; only the DAG that Airflow asks for, if it is executing a task. The
+    errors of other files go to the log; `refuse_broken_files` shows them in Airflow."""
     found, wanted = _files(), get_parsing_context().dag_id
     for error in found.broken.values():
         _log.error("no DAG was made of a pipeline file: %s", error)
@@ -38,8 +38,8 @@ def operation_dags() -> dict[str, DAG]:
 
 
 def refuse_broken_files() -> None:
-    """Raise TidemarkError with the errors of all invalid pipeline files. In a DAG file of its own it becomes an
-    import error of that file, and the DAGs of other files stay."""
+    """Raise TidemarkError with the errors of all invalid pipeline files. In its own DAG file it becomes an import
+    error of that file, and the DAGs of other files stay."""
     if problems := _files().broken:
         raise TidemarkError("\n".join(problems.values()))
 

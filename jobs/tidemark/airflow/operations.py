@@ -59,7 +59,7 @@ def backfill_dag(files: Files) -> DAG:
 
 
 def _command(job: str, arguments: Any, **options: Any) -> Callable[[str, Placement], BaseOperator]:
-    """Return a function that makes the task of a command where it is to run."""
+    """Return a function that makes the task of a command for a placement."""
 
     def made(task_id: str, placement: Placement) -> BaseOperator:
         return spark_task(task_id=task_id, job=job, application_args=arguments, placement=placement, **options)
@@ -68,7 +68,7 @@ def _command(job: str, arguments: Any, **options: Any) -> Callable[[str, Placeme
 
 
 def choose(paths: Mapping[str, str], builds: Mapping[str, str]) -> str:
-    """Return the task that carries out the chosen backfill. Its arguments, and what its report needs, are XComs."""
+    """Return the task that carries out the chosen backfill. Its arguments, and the input of its report, are XComs."""
     asked, label = get_current_context()["params"], get_current_context()["run_id"]
     config = paths[asked["pipeline"]]
     arguments = [config, "--from", asked["from"], "--wait", "--label", label]
@@ -81,9 +81,8 @@ def choose(paths: Mapping[str, str], builds: Mapping[str, str]) -> str:
 
 
 def report_differences(chosen: Mapping[str, Any], promotions: Mapping[str, str]) -> str:
-    """Print the result of this run's backfill to the task's log, for the version that it built, and return the task
-    of its promotion, whose arguments are an XCom. Skips the promotion if it was not chosen, or if its condition is
-    not met."""
+    """Print the result of this run's backfill to the task's log, and return the task that promotes the version; its
+    arguments are an XCom. Skips the promotion if it was not chosen, or if its condition is not met."""
     from tidemark.commands.versions import differs, exceeded
 
     asked, newest = get_current_context()["params"]["promote"], built_by(chosen)
@@ -114,7 +113,7 @@ def report_dag(files: Files) -> DAG:
 
 def write_page(config: str) -> str:
     """Write the page of a pipeline's last 24 hours below $TIDEMARK_REPORTS (default: `reports` beside the folder of
-    DAG files), return its path."""
+    DAG files), and return its path."""
     pipeline, run = aws.load(config), get_current_context()["dag_run"]
     end = as_of_of(run)
     folder = Path(os.environ.get(REPORTS_VARIABLE) or beside_dags("reports")) / pipeline.spec.name

@@ -14,8 +14,8 @@ _PROVIDER = "airflow.providers"
 
 def spark_task(job: Any, application_args: Any, placement: Placement | None = None, **options: Any) -> BaseOperator:
     """Return a task that runs a command of tidemark with Spark: by spark-submit if Airflow's provider for Spark is
-    installed, otherwise as a child process. `options` are those of every operator, which win over the placement's,
-    and `pinned`, the hash of the settings that the DAG run began with."""
+    installed, else as a child process. `options`: arguments of any operator, which win over the placement, and
+    `pinned`, the hash of the settings that the DAG run began with."""
     given: dict[str, Any] = {"job": job, "application_args": application_args, "placement": placement}
     try:
         from tidemark.airflow.submit import TidemarkSubmitOperator

@@ -1,8 +1,8 @@
-"""Loads the pipeline of a DAG run, and says so if its file has changed since the run began.
+"""Loads the pipeline of a DAG run, and warns if its file has changed since the run began.
 
 The settings of a pipeline file are a part of its DAG's version, as a hash among the arguments of `discover`: an
-edited file makes another version. Unless DAG files come from a bundle with versions, Airflow carries out each task by
-the files as they are then. So `discover` records the hash, and later tasks compare.
+edited file makes another version. But unless DAG files come from a versioned bundle, Airflow executes each task with
+the present files. So `discover` records the hash, and later tasks compare.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def load(config: str, pinned: str | None) -> Pipeline:
-    """Load the pipeline of a file as it is now. Logs a warning if its settings are not those of the hash `pinned`."""
+    """Load the pipeline of a file as it is now. Logs a warning if the hash of its settings is not `pinned`."""
     pipeline = aws.load(config)
     if pinned and (found := content_of(pipeline.spec)) != pinned:
         _log.warning(

@@ -31,7 +31,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 def pipeline_dag(file: PipelineFile) -> DAG:
     """Return the DAG discover -> process -> check_quality -> publish: one run at a time; with `catchup`, every missed
-    interval is run. `publish` looks for itself at what is due, also if there was nothing to process."""
+    interval is run. `publish` itself decides what is due, also if there was nothing to process."""
     scheduling, spec = file.scheduling, file.spec
     awaited = [awaited_asset(named) for named in scheduling.assets]
     with DAG(
@@ -60,9 +60,9 @@ def pipeline_tasks(
 ) -> TaskGroup:
     """Return a group with the tasks of a pipeline, in the DAG that is open.
 
-    `pipeline` is a file, or the name of one in the folder of pipeline files; the group is called like the pipeline
-    unless `group_id` is given. `default_args` are arguments of all operators (retries, callbacks, pool), `tasks` of
-    one by its name; both win over the file. Raises UsageError for an unknown pipeline or task.
+    `pipeline` is a file, or a name in the folder of pipeline files; `group_id` is the pipeline's name by default.
+    `default_args`: arguments of all operators (retries, callbacks, pool); `tasks`: arguments of single ones by task
+    name; both win over the file. Raises UsageError for an unknown pipeline or task.
     """
     file, given = _file(pipeline), tasks or {}
     if unknown := given.keys() - set(TASKS):
@@ -76,8 +76,8 @@ def pipeline_tasks(
 
 
 def _make(file: PipelineFile, named: Callable[[str], str], given: Given) -> None:
-    """Make the tasks of a pipeline, whose full names `named` gives. If nothing landed, `process` and `check_quality`
-    are skipped; other tasks go by their own trigger rules."""
+    """Make the tasks of a pipeline; `named` gives their full names. If nothing landed, `process` and `check_quality`
+    are skipped; other tasks follow their own trigger rules."""
     spec, config, name = file.spec, str(file.path), named("discover")
     awaited = [awaited_asset(each) for each in file.scheduling.assets]
     of: dict[str, dict[str, Any]] = {each: {"task_id": each} | dict(given.get(each, {})) for each in TASKS}
@@ -105,8 +105,8 @@ def _published(file: PipelineFile, given: Mapping[str, Any]) -> BaseOperator:
 
 
 def _checked(file: PipelineFile, settings: str, given: Given) -> list[BaseOperator]:
-    """Return the tasks that check a run's quality: with `approval` one that waits for a person, and one that releases
-    the run."""
+    """Return the tasks that check a run's quality; with `approval`, a task that waits for a person and a task that
+    releases the run."""
     config, asked = str(file.path), file.scheduling
     if not asked.approval:
         checked: Any = task(**given["check_quality"])(steps.check_quality)(config, settings)

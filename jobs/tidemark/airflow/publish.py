@@ -1,10 +1,10 @@
-"""The task that emits asset events. What it emits follows from the ledger and from what Airflow has recorded of
-earlier events, never from which run or call of a task did the work.
+"""The task that emits asset events. The ledger and Airflow's record of earlier events decide what it emits; which run
+or which try of a task did the work does not matter.
 
-Airflow records the events of a task and the task's success in one transaction, and carries out one `publish` of a DAG
-at a time. So a task that died has emitted nothing, and a task that runs again finds what has been emitted: each
-transaction has an event of the asset `tidemark_<pipeline>:emitted` with the records of all assets. No DAG may wait
-for that asset: Airflow 3.3 gives a task no events of an asset while a DAG run that one of them made is queued.
+Airflow records the events of a task and the task's success in one transaction, and executes one `publish` of a DAG at
+a time. So a task that died has emitted nothing, and a task that runs again finds all emitted events: each transaction
+has an event of the asset `tidemark_<pipeline>:emitted` with the records of all assets. No DAG may wait for that
+asset: Airflow 3.3 gives a task no events of an asset while a DAG run that one of them made is queued.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tidemark.airflow.assets import pipeline_asset, record_asset, stream_assets
 
 _NUMBER, _RECORDS = "number", "records"
 _NEWEST = 20
-"""Number of events among which the newest is looked for: servers' clocks may differ a little."""
+"""Number of events that are searched for the newest one: clocks of servers may differ slightly."""
 
 
 def publish(config: str) -> dict[str, Any]:
-    """Emit an event of the pipeline's asset if runs have published anything since the last one, and for each stream
-    an event with a partition key for each period that is complete by now. Skipped if there is nothing to emit."""
+    """Emit an event of the pipeline's asset if runs have published anything since the last event, and for each stream
+    an event with a partition key for each period that is complete now. Skipped if there is nothing to emit."""
     from tidemark.commands.completeness.signals import run_signal, stream_signal
     from tidemark.config.scheduling.periods import periods_of
     from tidemark.core.completeness.emitted import Emitted
@@ -54,10 +54,10 @@ def publish(config: str) -> dict[str, Any]:
 
 
 def _recorded(journal: Asset) -> dict[str, Any]:
-    """The records of what is emitted, by asset, and their number: those of the newest event.
+    """Return the records of emitted events, by asset, and their number, from the newest event.
 
-    Events may be deleted (`airflow db clean`). Therefore they are kept in the asset's store, too, by the next call:
-    the store never has what was not emitted.
+    Events may be deleted (`airflow db clean`). Therefore the next call also keeps them in the asset's store: the
+    store only ever has records of emitted events.
     """
     context = get_current_context()
     events = context["inlet_events"][journal].ascending(False).limit(_NEWEST)

@@ -22,7 +22,7 @@ def routes(task_id: str, files: Files) -> dict[str, str]:
 
 
 def routed(task_id: str, files: Files, make: Callable[[str, Placement], BaseOperator]) -> list[BaseOperator]:
-    """Return a task for each route, which `make` makes from its name and placement."""
+    """Return a task for each route; `make` makes it from its name and placement."""
     placements: Mapping[str, Placement] = {_named(task_id, file): file.scheduling.spark for file in files}
     return [make(name, placement) for name, placement in (placements or {task_id: Placement()}).items()]
 

@@ -27,7 +27,7 @@ def as_of_of(dag_run: DagRun) -> datetime:
 
 def discover(config: str, content: str | None = None) -> dict[str, str]:
     """Return the work of the run, from the recorded manifest and a listing; empty if there is none, so that Spark
-    need not start. `content`, the hash of the settings, makes an edited file another version of the DAG."""
+    need not start. `content`, the hash of the settings, makes each edited file another version of the DAG."""
     from tidemark.commands.schedule import ScheduledWork, foresee
     from tidemark.errors import Blocked, ConfigError, UsageError
 
@@ -47,14 +47,13 @@ def discover(config: str, content: str | None = None) -> dict[str, str]:
 
 
 def what_to_do(error: TidemarkError, config: str) -> str:
-    """Return the message of an error with its hint on a line of its own, such as the keys to edit after a
-    promotion."""
+    """Return the message of an error with its hint on a separate line, such as the keys to edit after a promotion."""
     return f"{error}\n{about(error.hint, config)}" if error.hint else str(error)
 
 
 def check_quality(config: str, content: str | None = None) -> None:
-    """Send metrics. Fail, without a retry, if quality blocks the run; the log says what is beyond its limit, and the
-    likely cause. `content` is the hash of the settings that the run began with."""
+    """Send metrics. Fail, without a retry, if quality blocks the run; the log has the values beyond their limits, and
+    the likely cause. `content` is the hash of the settings that the run began with."""
     from tidemark.airflow.alerts.notifier import QualityBlocks, named_run
     from tidemark.commands.alerts.messages import check_failed
     from tidemark.commands.alerts.trouble import trouble

@@ -1,9 +1,9 @@
-"""Commands of tidemark submitted with spark-submit through a Spark connection, where Airflow's provider for Spark and
+"""Commands of tidemark submitted with spark-submit through a Spark connection, if Airflow's provider for Spark and
 tidemark-spark are installed.
 
-Where the driver runs on the cluster and its manager can be asked about it, the task submits, gives its slot back, and
-comes again now and then to ask. The provider has no operator that defers, but the parts that one needs: the id that
-it keeps for a retry, and its questions about the driver.
+If the driver runs on the cluster and its manager answers questions about it, the task submits, gives its slot back,
+and returns from time to time to ask. The provider has no operator that defers, but it has the parts for one: the
+driver's id, kept for a retry, and the requests about the driver.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STATUS = re.compile(r"Error code is: (\d+)")
 class TidemarkSubmitOperator(SparkSubmitOperator):
     """Submits a command of tidemark, whose first argument is a pipeline file, with the jars that it needs.
 
-    The connection decides where Spark runs: local, standalone, YARN or Kubernetes. The retry of a task recovers a
-    run that crashed; failures that a retry cannot solve fail at once.
+    The connection decides where Spark runs: local, standalone, YARN or Kubernetes. The retry of a task recovers a run
+    that crashed; a failure that a retry cannot solve is final.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "pinned")
@@ -68,7 +68,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
             self._submit(context)
 
     def poll_until_complete(self, external_id: Any, context: Context) -> None:
-        """Give the slot back until it is time to ask about the driver again, if somebody can be asked."""
+        """Give the slot back until it is time to ask about the driver again, if the manager can be asked."""
         if not self.durable:
             super().poll_until_complete(external_id, context)
             return
@@ -76,8 +76,8 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         self.defer(trigger=TimeDeltaTrigger(self.poll), method_name=self.ask_again.__name__)
 
     def ask_again(self, context: Context, event: Any = None) -> None:  # noqa: ARG002 - as Airflow resumes a task
-        """Ask about the driver that this task submitted. Raises AirflowException if it failed: the retry submits
-        another one, which finishes what this one began."""
+        """Ask about the driver that this task submitted. Raises AirflowException if it failed: the retry submits a
+        new driver, which finishes the run."""
         self._follow(Child(self.conn_id, self.log).connection)
         external_id = context["task_state_store"].get(self.external_id_key)
         status = self.get_job_status(external_id, context)
@@ -88,7 +88,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         self.get_job_result(external_id, context)
 
     def get_job_result(self, external_id: Any, context: Context) -> None:  # noqa: ARG002 - of the provider
-        """Forget a driver that has succeeded: a task that is cleared submits another one."""
+        """Forget a driver that succeeded, so that a cleared task submits a new one."""
         if (store := context.get("task_state_store")) is not None:
             store.delete(self.external_id_key)
 
@@ -104,7 +104,7 @@ class TidemarkSubmitOperator(SparkSubmitOperator):
         return lineage_of(self.job, arguments[1:] if arguments[0] == self.job else arguments)
 
     def _follow(self, found: Connection | None) -> None:
-        """Ask the cluster's manager about the driver if that can be done. A retry then follows the driver, too."""
+        """Set whether the cluster's manager is asked about the driver. If so, a retry also follows the driver."""
         extra = {} if found is None else found.extra_dejson
         cluster = (self._deploy_mode or extra.get("deploy-mode")) == "cluster"
         self._track_driver_via_k8s_api = cluster and "k8s" in str(found and (found.host or found.conn_type))

@@ -10,8 +10,8 @@ from tidemark.config.pipeline_files import PipelineFile
 
 
 def dag_options(file: PipelineFile) -> dict[str, Any]:
-    """Return the options of a pipeline's DAG that its keys `notify`, `deadline` and `timeout` ask for. A run that may
-    wait for a person has no timeout as a whole; its tasks have."""
+    """Return the options of a pipeline's DAG for its keys `notify`, `deadline` and `timeout`. A run that may wait for
+    a person has no timeout, only its tasks have one."""
     asked = file.scheduling
     found: dict[str, Any] = {"dagrun_timeout": None if asked.approval else asked.timeout}
     if asked.notify:
@@ -22,7 +22,7 @@ def dag_options(file: PipelineFile) -> dict[str, Any]:
 
 
 def task_options(file: PipelineFile) -> dict[str, Any]:
-    """Return the options of each of its tasks."""
+    """Return the options of each of the DAG's tasks."""
     found: dict[str, Any] = {"execution_timeout": file.scheduling.timeout}
     return found | ({"on_failure_callback": _notifier(file)} if file.scheduling.notify else {})
 

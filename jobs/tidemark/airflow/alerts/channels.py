@@ -1,10 +1,10 @@
-"""Sends a message through what `airflow.notify` names: connections, and notifier classes with their arguments.
+"""Sends a message through the recipients in `airflow.notify`: connections, and notifier classes with their arguments.
 
     smtp, email                  mail by Airflow's SMTP notifier, to the addresses `to` of the connection's extra
     http, https, slackwebhook    a POST of {"text": ...}, as Slack, Mattermost and others read it
 
 Arguments are templates, as Airflow's notifiers take them; `tidemark.subject`, `.text`, `.html` and `.chat` are the
-forms of the message. What fails is logged, and the next one is tried.
+forms of the message. A failure is logged, and the next recipient is tried.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LONGEST_WAIT = 5.0
 
 
 class WebhookNotifier(BaseNotifier):
-    """Posts a text as JSON to the address of a connection. Its password, if there is one, is the last part of the
-    path, as in Slack's addresses; no error shows it."""
+    """Posts a text as JSON to the address of a connection. The connection's password, if it has one, is the last part
+    of the path, as in Slack's addresses; no error shows it."""
 
     template_fields = ("text",)
 
@@ -51,7 +51,7 @@ class WebhookNotifier(BaseNotifier):
 
 
 def address_of(found: Connection) -> str:
-    """Return the address of a webhook's connection. Raises ValueError if it has no host, or another scheme than http
+    """Return the address of a webhook's connection. Raises ValueError if it has no host, or a scheme other than http
     and https."""
     host = found.host or ""
     scheme, mark, rest = host.partition("://")
@@ -70,7 +70,7 @@ def address_of(found: Connection) -> str:
 
 
 def send(message: RunMessage, notify: Sequence[Recipient], context: Mapping[str, Any], log: Any) -> None:
-    """Send a message through each; never raises, so that nothing of the run depends on it."""
+    """Send a message through each recipient; never raises, so that no run depends on messages."""
     for each in notify:
         named = each if isinstance(each, str) else each[NOTIFIER_CLASS]
         try:
@@ -80,7 +80,7 @@ def send(message: RunMessage, notify: Sequence[Recipient], context: Mapping[str,
 
 
 def ensure_notifiers(file: Path, notify: Sequence[Recipient]) -> None:
-    """Raise ConfigError for classes that are not there, are no notifiers, or do not take these arguments."""
+    """Raise ConfigError for classes that do not exist, are no notifiers, or do not take these arguments."""
     problems = []
     for each in notify:
         if not isinstance(each, str):

@@ -1,9 +1,9 @@
 """The deadline of output: a message if output that is due is not published in time.
 
 Airflow's `DeadlineAlert` counts from the time when a run is queued, and calls `missed` if the run has not succeeded
-by then. Whether anything is due is what watermarks say (`tidemark.commands.alerts.due`); if nothing is, no message is
-sent. If that cannot be found out, since the file or a table is damaged by then, a message says so. It runs in the
-triggerer: what Airflow 3.3 calls in an executor may not read connections of its database.
+by then. Watermarks decide whether output is due (`tidemark.commands.alerts.due`); if none is, no message is sent. If
+that cannot be decided, because the file or a table is damaged, a message says so. This runs in the triggerer: Airflow
+3.3 does not let callbacks in an executor read connections from its database.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 
 def deadline_alert(config: str, deadline: timedelta) -> DeadlineAlert:
-    """Return the deadline of a pipeline's runs. The file is read again when it is missed, so that Airflow's database
-    keeps nothing of it."""
+    """Return the deadline of a pipeline's runs. The file is read again when the deadline is missed, so that Airflow's
+    database stores none of its content."""
     callback = AsyncCallback(missed, kwargs={"config": config})
     return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, deadline, callback)
 
 
 async def missed(config: str, context: Mapping[str, Any]) -> None:
-    """Send a message if the run of the context owes output that is due by its as_of."""
+    """Send a message if the run of `context` lacks output that is due by its `as_of`."""
     await asyncio.to_thread(_missed, config, context)
 
 
@@ -58,7 +58,7 @@ def _missed(config: str, context: Mapping[str, Any]) -> None:
 
 
 def _message(config: str, run: NamedRun, as_of: int, late: str) -> RunMessage | None:
-    """The message about a run; None if it owes nothing. It has no facts if the pipeline cannot be looked at."""
+    """The message about a run; None if no output is due. It has no details if the pipeline cannot be read."""
     try:
         found = aws.load(config).context
         owes = owed(found, as_of)

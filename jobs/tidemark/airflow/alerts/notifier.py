@@ -1,7 +1,7 @@
-"""The notifier of failed runs: one message for a run, whichever of its tasks fails, or if the run itself does.
+"""The notifier of failed runs: one message for a run, whichever of its tasks fails, or if the run itself fails.
 
-A pipeline's tasks follow one another, so at most one of them fails in a run; the others are not reached. Airflow
-calls the notifier for that task, and once more for the run; the run's call counts only where no task has failed.
+A pipeline's tasks follow one another, so at most one of them fails in a run; later ones are not reached. Airflow
+calls the notifier for the failed task, and once more for the run; the run's call counts only if no task has failed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class QualityBlocks(AirflowFailException):
 
 
 class Declined(AirflowFailException):
-    """Raised by a task at which a person has declined: the message about the question was sent before."""
+    """Raised by a task if a person has declined: the message about the question was sent before."""
 
 
 class FailureNotifier(BaseNotifier):
-    """Sends the message about a failed run of a pipeline. Its errors go to the log of the task (of the DAG processor,
-    if the run has timed out or a task's process was lost), and change no state."""
+    """Sends the message about a failed run of a pipeline. Its errors go to the log of the task (or of the DAG
+    processor, if the run timed out or a task's process was lost), and change no state."""
 
     def __init__(self, pipeline: str, config: str, notify: Sequence[Recipient]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class FailureNotifier(BaseNotifier):
         return failed(run, task, str(redact(said)), self._trouble())
 
     def _trouble(self) -> Trouble | None:
-        """What is wrong with the pipeline; None, with the reason in the log, if it cannot be looked at from here."""
+        """Return the pipeline's trouble; None, with the reason in the log, if it cannot be read from here."""
         try:
             return trouble(aws.load(self.config).context, with_causes=False)
         except Exception:  # of any kind: the message is sent without it
@@ -73,8 +73,8 @@ class FailureNotifier(BaseNotifier):
 
 
 def named_run(pipeline: str, run_id: str, dag: str) -> NamedRun:
-    """Return a run of a pipeline with the address of its page, if Airflow's setting `[api] base_url` gives one. Only
-    in the pipeline's own `dag` is that a page of Airflow's DAG run."""
+    """Return a run of a pipeline with the address of its page, if Airflow's setting `[api] base_url` is given. The
+    page belongs to Airflow's DAG run only if `dag` is the pipeline's own."""
     base = conf.get("api", "base_url", fallback=None)
     if not base:
         return NamedRun(pipeline, run_id)

@@ -1,4 +1,4 @@
-"""Forms of an operator's verbs: what each asks for, and how that becomes arguments of a command."""
+"""Forms of an operator's verbs: the fields of each, and the command arguments made from them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from airflow.sdk import Param
 
 @dataclass(frozen=True)
 class Field:
-    """One entry of a form. `option` is the command's option, None for an argument by position; `schema` the JSON
-    Schema by which Airflow shows and checks it."""
+    """One entry of a form. `option`: the command's option, None for a positional argument. `schema`: the JSON Schema
+    by which Airflow shows and checks it."""
 
     name: str
     option: str | None
@@ -27,9 +27,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Verb:
-    """A command that an operator gives by a form. `in_the_way`: without a run it is that of the run which keeps the
-    pipeline from going on. `runs_beside_process`: it runs where the pipeline's Spark task does. `waits`: its command
-    can wait for a run of the pipeline to end."""
+    """A command that an operator starts with a form. `in_the_way`: if the form names no run, the run that blocks the
+    pipeline is taken. `runs_beside_process`: it runs where the pipeline's Spark task runs. `waits`: its command can
+    wait for a run of the pipeline to end."""
 
     name: str
     doc: str

@@ -1,7 +1,7 @@
-"""DAGs for an operator's verbs, one each, with a form: whoever may trigger one needs no shell.
+"""DAGs for an operator's verbs, one each, with a form: a user who may trigger it needs no shell.
 
 Airflow checks the form and gives rights by DAG, so that a team may, say, verify but not abandon. The task's log has
-the text for people, its XCom the record. A failure is a message in the log without a traceback, and is not repeated.
+the text for people, its XCom the record. A failure is a message in the log, without traceback and without retry.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _dag(verb: Verb, files: Files) -> DAG:
 
 
 def choose(verb: str, paths: Mapping[str, str], tasks: Mapping[str, str]) -> str:
-    """Return the task that does what the form asks for. Its arguments are an XCom."""
+    """Return the task that carries out the form. The command's arguments are an XCom."""
     context: Any = get_current_context()
     asked, user = dict(context["params"]), context["dag_run"].triggering_user_name or "an unknown user"
     form = next(each for each in FORMS if each.name == verb)
@@ -74,9 +74,9 @@ def choose(verb: str, paths: Mapping[str, str], tasks: Mapping[str, str]) -> str
 
 
 def arguments_of(verb: Verb, config: str, values: Mapping[str, Any], user: str) -> list[str]:
-    """Return the arguments of a filled-in form's command. Values are behind `=` or `--`, so that none is an option.
+    """Return the command's arguments for a filled-in form. Values follow `=` or `--`: none is read as an option.
 
-    Raises UsageError if no run is in the way, and the form names none.
+    Raises UsageError if the form names no run, and no run blocks the pipeline.
     """
     given = dict(values)
     if REASON in verb.fields:
@@ -103,7 +103,7 @@ def _run_in_the_way(config: str) -> str:
 
 
 class TidemarkVerbOperator(TidemarkCommandOperator):
-    """Runs a command of tidemark as a child process, and returns its record, which is kept also if a check failed."""
+    """Runs a command of tidemark as a child process, and returns its record, which is kept if a check fails, too."""
 
     def execute(self, context: Context) -> Any:
         try:

@@ -1,8 +1,8 @@
-"""The services of a standalone Airflow: PostgreSQL and Airflow's four, started in order and ended with all that they
-started.
+"""The services of a standalone Airflow: PostgreSQL and Airflow's four, started in order, and ended with all processes
+that they started.
 
-PostgreSQL listens on a socket in the folder, Airflow's pages and API on loopback, and nothing else listens: log files
-are read from the folder, so that Airflow's servers of log files are left out.
+PostgreSQL listens on a socket in the folder, Airflow's pages and API on loopback. Nothing else listens: log files are
+read from the folder, so that Airflow's log servers are not needed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _AFTER = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", 
 
 @contextmanager
 def database(folder: Path) -> Iterator[str]:
-    """Context manager: a PostgreSQL server whose data are in a folder; gives the address for Airflow. Raises
-    UsageError for a folder in which it would not start."""
+    """Context manager: a PostgreSQL server with its data in a folder; gives the address for Airflow. Raises
+    UsageError for a folder in which it cannot start."""
     with missing_parts_named():
         import pgserver
         from pgserver.postgres_server import get_server
@@ -52,8 +52,8 @@ def database(folder: Path) -> Iterator[str]:
 def _check_path(folder: Path, programs: Path) -> None:
     """Raise UsageError for a path with blanks, which pgserver does not quote.
 
-    PostgreSQL does not run as root. For root, pgserver runs it as another user, opens all folders above for reading,
-    and a long path's socket for everyone: UsageError is raised in place of that.
+    PostgreSQL does not run as root. For root, pgserver would run it as another user, make all folders above readable,
+    and open a long path's socket to everyone: UsageError is raised instead.
     """
     if len(str(folder).split()) > 1:
         raise UsageError(f"PostgreSQL does not start in {folder}: its path has blanks", hint="use another folder")
@@ -107,7 +107,7 @@ def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def _end(started: list[subprocess.Popen[bytes]], earlier: list[psutil.Process]) -> None:
-    """End services, the last first, and then what they have left: tasks and their Spark sessions."""
+    """End services, the last first, and then the processes that they left: tasks and their Spark sessions."""
     for each in reversed(started):
         if each.poll() is None:
             each.terminate()
@@ -123,12 +123,12 @@ def _end(started: list[subprocess.Popen[bytes]], earlier: list[psutil.Process]) 
 
 
 def _descendants(earlier: list[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes that come from this one, but for those that come from `earlier` ones."""
+    """Return the descendants of this process, without the processes in `earlier` and their descendants."""
     kept = {each for one in earlier if one.is_running() for each in (one, *one.children(recursive=True))}
     return [each for each in psutil.Process().children(recursive=True) if each not in kept]
 
 
 def adopt() -> None:
-    """Let this process be the parent of processes whose own has ended, so that they are found at the end."""
+    """Make this process the parent of descendants whose own parent has ended, so that they are found at the end."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Settings of a standalone Airflow, and what its folder holds: keys, its command line, DAG files and the demo's
+"""Settings of a standalone Airflow, and the content of its folder: keys, its command line, DAG files and the demo's
 pipeline."""
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _DAG_FILES = {
 
 
 def environment(folder: Path, port: int, database: str) -> dict[str, str]:
-    """Return the environment of an Airflow in `folder` that listens on `port` of loopback. A variable that is already
-    set wins, except for AIRFLOW_HOME, the database and PATH."""
+    """Return the environment of an Airflow in `folder` that listens on `port` of loopback. Variables that are already
+    set win, except for AIRFLOW_HOME, the database and PATH."""
     return dict(os.environ) | _settings(folder, port, database)
 
 
 def write_command(folder: Path, port: int, database: str) -> Path:
     """Write the command `airflow` with the settings of this Airflow, as a script that only its owner may read; return
-    its path. Without them the command makes an SQLite database of its own."""
+    its path. Without these settings, the command would make an SQLite database of its own."""
     path = folder / _COMMAND
     lines = [f"export {name}={shlex.quote(value)}" for name, value in _settings(folder, port, database).items()]
     text = "\n".join(["#!/bin/sh", *lines, f'exec {shlex.quote(str(BIN / "airflow"))} "$@"', ""])

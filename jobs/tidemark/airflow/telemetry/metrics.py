@@ -1,8 +1,8 @@
 """Metrics of pipelines, sent by Airflow's own statsd or OpenTelemetry settings.
 
-Each is a gauge, so that a task that runs again sends the same numbers. Pipeline, source, stream and fate are tags;
-statsd has none, so there they are the end of the name, in this order. Durations are in seconds, shares from 0
-to 1. Airflow itself sends how long tasks and runs take.
+Each is a gauge, so that a task that runs again sends equal numbers. Pipeline, source, stream and fate are tags;
+statsd has no tags, so they are the end of the name, in this order. Durations are in seconds, shares from 0 to 1.
+Airflow itself sends durations of tasks and runs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Metric = tuple[str, float, dict[str, str]]
 
 
 def send(pipeline: Pipeline, as_of: datetime) -> None:
-    """If Airflow sends metrics, send the delays of sources and streams as of a time, whether quality blocks the
-    pipeline, and the rows and shares of its newest run."""
+    """If Airflow sends metrics: send delays of sources and streams at `as_of`, whether quality blocks the pipeline,
+    and rows and shares of its newest run."""
     if not _any_on(_WAYS):
         return  # a status reads tables, for nobody
     tagged = _any_on(_WITH_TAGS)

@@ -1,7 +1,7 @@
-"""Describes for OpenLineage what a run read and wrote: datasets, columns, rows by fate, checks.
+"""Describes the inputs and outputs of a run for OpenLineage: datasets, columns, rows by fate, checks.
 
-Airflow's provider for OpenLineage asks the task `process` for it and sends it, if it is installed and configured.
-Datasets are named by their locations as OpenLineage does: namespace `file` and a path, or a bucket (`s3://bucket`)
+Airflow's provider for OpenLineage, if it is installed and configured, asks the task `process` for this and sends it.
+Datasets are named by their locations, as OpenLineage does: namespace `file` and a path, or a bucket (`s3://bucket`)
 and a key.
 """
 
@@ -45,8 +45,8 @@ class TidemarkRunFacet(facets.RunFacet):
 
 
 def run_lineage(pipeline: Pipeline, run_id: str) -> OperatorLineage[Any, Any]:
-    """Return the lineage of a run. A run that is not recorded, since it verified another one or failed before its
-    plan, has datasets without counts."""
+    """Return the lineage of a run. If the run is not recorded, because it verified another one or failed before its
+    plan, the datasets have no counts."""
     from airflow.providers.openlineage.extractors import OperatorLineage
 
     run = _Run(pipeline, run_id)
@@ -93,7 +93,7 @@ class _Run:
                 yield self._table(f"streams/{name}", lineage, events, ends.get(name))
 
     def run_facets(self) -> dict[str, Any]:
-        """The facet of the run; none if it is not recorded."""
+        """The facet of the run; empty if the run is not recorded."""
         if not self.batches:
             return {}
         fates = {name: self._fates(name) for name in self.spec.sources}
@@ -143,7 +143,7 @@ def _schema(columns: Mapping[str, str]) -> schema_dataset.SchemaDatasetFacet:
 
 
 def _column_lineage(lineage: TableLineage, inputs: Mapping[str, Any]) -> Any:
-    """The facet of a table whose columns are made from those of `inputs`, locations by source."""
+    """The facet of a table with columns made from columns of `inputs`, which are locations by source."""
     made = column_lineage_dataset
     fields = {}
     for name, column in lineage.items():
