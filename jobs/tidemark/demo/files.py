@@ -22,7 +22,7 @@ def data_file(name: str) -> Path:
 
 
 def write_file(path: Path, complete: date, lines: Iterable[str]) -> int:
-    """Write a file whose modification time is the start of the day `complete`, UTC; return its bytes."""
+    """Write a file whose modification time is the start of the day `complete`, UTC; return its size in bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     size = path.write_bytes("".join(lines).encode())
     end = datetime.combine(complete, time(), UTC).timestamp()

@@ -1,4 +1,4 @@
-"""A small run at installation, whose classes later commands find in an archive.
+"""A small run at installation: its classes go into an archive, from which later commands load them.
 
 python -m tidemark.demo.first_run
 """

@@ -50,7 +50,7 @@ _FIELDS = ("origin", "dest", "carrier", "flight", "tailnum", *_TIMES, "dep_delay
 
 @dataclass(frozen=True)
 class LandingSummary:
-    """The files written below `folder`. `cancelled` and `diverted` rows lack a time and are quarantined."""
+    """The files written below `folder`. `cancelled` and `diverted`: rows quarantined because they lack a time."""
 
     folder: Path
     files: int
@@ -106,8 +106,8 @@ def read_flights() -> pd.DataFrame:
 
 
 def with_times(flights: pd.DataFrame) -> pd.DataFrame:
-    """Add `scheduled`, `departed` and `landed` (UTC, null where there is none). They agree with the data: `departed`
-    on New York's clock is the recorded `dep_time` of every flight, those after midnight included.
+    """Add `scheduled`, `departed` and `landed` (UTC; null if unknown). They agree with the data: on New York's clock,
+    `departed` is the recorded `dep_time` of every flight, also after midnight.
 
     The delay is added to the scheduled departure in UTC, so that a change of clocks in between adds nothing.
     """

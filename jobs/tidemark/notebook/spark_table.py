@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def spark_table(pipeline: Pipeline, name: str, spark: Any) -> Any:  # noqa: ANN401 # SparkSession, DataFrame
-    """A table cut at the last committed batch, as a DataFrame of a session that knows Delta. Raises UsageError if
-    there is no such table."""
+    """A table up to the last committed batch, as a DataFrame of a session with Delta. Raises UsageError if there is
+    no such table."""
     reader = pipeline.reader
     location = reader.folder_of(name)
     ensure_whole(reader.ledger, [name])
