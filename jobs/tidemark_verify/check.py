@@ -205,11 +205,11 @@ class Warehouse:
 
 def _rebuilt(versions: dict[int, Row], version: int | None) -> Iterator[tuple[int, int]]:
     """First and last of the batches that backfills have judged anew, on the way to a version."""
-    while version in versions:
-        row = versions[version]
-        if row.get("rebuilt") is not None:
-            yield row["rebuilt"], row["through"]
-        version = row.get("base")
+    while row := versions.get(version or 0):
+        known = row.get("backfilled")
+        own = [] if row.get("rebuilt") is None else [(row["rebuilt"], row["through"])]
+        yield from own if known is None else json.loads(known)
+        version = row.get("base") if known is None else None
 
 
 def _among(column: Any, values: Iterable[int]) -> Any:  # noqa: ANN401 # arrays of Arrow

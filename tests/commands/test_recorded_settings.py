@@ -21,6 +21,7 @@ from tidemark.commands import recover
 from tidemark.commands.abandon import Abandonment
 from tidemark.commands.repair.repair import TableRepair
 from tidemark.commands.replay import Replay
+from tidemark.commands.versions import NONE
 from tidemark.context import RunContext
 from tidemark.core.batch import Batch, RunPlan
 from tidemark.core.batch_result import writer_of
@@ -125,7 +126,7 @@ def test_a_repair_makes_states_again_under_the_recorded_settings(context, monkey
     taken = {}
     monkeypatch.setattr(truncate, "write_substreams", lambda _spark, _root, sources, *_: taken.update(sources) or 0)
     monkeypatch.setattr(repair, "know", lambda *_: None)
-    assert TableRepair(edited(context), None).repair()["repaired"][0]["table"] == "substreams"
+    assert TableRepair(edited(context), NONE).repair()["repaired"][0]["table"] == "substreams"
     assert taken.keys() == {"readings", "kept", "gates"}
     assert taken["kept"].out_of_order.tolerance == SECOND
 
@@ -144,7 +145,7 @@ def test_a_repair_looks_for_events_of_a_source_that_the_file_has_lost_until_they
     monkeypatch.setattr(Replay, "recomputed", recomputed)
     now = edited(context)
     for attempt in (1, 2):
-        found = TableRepair(now, None).repair()
+        found = TableRepair(now, NONE).repair()
         assert {each["table"] for each in found["left"]} == {"events/readings"}
         assert len(paths) == attempt * len({*paths}) > 0
         (named,) = left_notes(now.ledger)
@@ -153,4 +154,4 @@ def test_a_repair_looks_for_events_of_a_source_that_the_file_has_lost_until_they
     shutil.rmtree(place)
     copy.rename(place)
     now.ledger.store("events/readings").close()
-    assert TableRepair(now, None).repair()["left"] == left_notes(now.ledger) == []
+    assert TableRepair(now, NONE).repair()["left"] == left_notes(now.ledger) == []

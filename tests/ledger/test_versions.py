@@ -14,6 +14,7 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.schemas import VERSIONS
 from tidemark.ledger.tables.store import Store
 from tidemark.ledger.versions import Made, Version
+from tidemark_verify.check import _rebuilt
 
 
 def test_before_the_first_run_no_version_is_live_and_looking_makes_none(tmp_path):
@@ -83,3 +84,19 @@ def test_versions_that_were_built_from_one_another_number_their_rows_alike_thoug
     assert versions.origins(tmp_path) == {1: 1, 2: 1, 3: 1, 4: 4, 5: 4, 6: 1}
     versions.forget(tmp_path, [2, 4])
     assert versions.origins(tmp_path) == {1: 1, 3: 1, 5: 4, 6: 2}  # of 6 it is not known any more
+
+
+def test_a_version_knows_the_batches_that_backfills_of_its_bases_made_though_they_are_removed(tmp_path):
+    versions.first(tmp_path, 1)
+    recorded = Made(0, None, "f", "{}", 1, 4, 3, 1, "{}", backfilled=((3, 4),))
+    versions.add(tmp_path, 2, recorded)
+    versions.add(tmp_path, 3, replace(recorded, base=2, through=6, rebuilt=None, backfilled=((3, 4),)))
+    versions.add(
+        tmp_path, 4, replace(recorded, base=3, through=8, rebuilt=8, backfilled=None)
+    )  # by an earlier tidemark
+    assert [versions.backfilled(tmp_path, each) for each in (1, 2, 3)] == [(), ((3, 4),), ((3, 4),)]
+    assert versions.backfilled(tmp_path, 4) == ((8, 8), (3, 4))
+    versions.forget(tmp_path, [2])
+    assert versions.backfilled(tmp_path, 4) == ((8, 8), (3, 4))
+    rows = {row["version"]: row for row in Store(tmp_path / "versions", VERSIONS).all()}
+    assert list(map(tuple, _rebuilt(rows, 4))) == [(8, 8), (3, 4)]

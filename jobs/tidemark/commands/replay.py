@@ -57,11 +57,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays batches of the live version. `rebuilt` are the batches that a backfill made: no run under one
-    configuration gives their rows."""
+    """Replays batches of the live version; `backfilled` ones are compared with what is recorded."""
 
     context: RunContext
-    rebuilt: range | None = None
+    backfilled: versions.Backfilled = versions.NONE
 
     @property
     def spec(self) -> PipelineSpec:
@@ -99,7 +98,7 @@ class Replay:
 
         if wanted is not None and wanted not in INPUTS:
             raise UsageError(f"input {wanted!r} does not exist", hint="use landing or events")
-        if self.rebuilt is not None and record.batch_id in self.rebuilt:
+        if self.backfilled.has(record.batch_id):
             return self._standing(record)
         objects = self.located(record, self.ledger.objects_of(record))
         with ExitStack() as kept:
@@ -230,8 +229,8 @@ def replay(
     or by default those of the last run. Writes nothing."""
     ensure_whole(context.ledger)
     records = chosen(context.ledger, run, *batches, every)
-    made, proof = versions.rebuilt(context.ledger, str(context.spec.path))
-    return replayed(Replay(context, made).verdicts(records, input_, context.progress), proof)
+    made = versions.backfilled(context.ledger, str(context.spec.path))
+    return replayed(Replay(context, made).verdicts(records, input_, context.progress), made.proof)
 
 
 def replayed(verdicts: Sequence[Verdict], rebuilt: str | None = None) -> ReplayRecord:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from tidemark.commands.returned_streams import returned_streams
 from tidemark.commands.summaries import time_text
@@ -27,6 +28,7 @@ from tidemark.runner.recorded import content_of, spec_of
 from tidemark.storage import Location
 
 _LABEL = "label"
+_COMPARED = "were compared with what is recorded"
 
 
 def made(ledger: Ledger) -> Made | None:
@@ -67,19 +69,38 @@ def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
     return []
 
 
-def rebuilt(ledger: Ledger, file: str) -> tuple[range | None, str | None]:
-    """Batches of the version that a backfill made, and a sentence on how they are proven."""
+class Backfilled(NamedTuple):
+    """Batches that backfills made: no run under one configuration gives their rows. `proof` is a sentence on how they
+    are proven; None if there are none."""
+
+    ranges: tuple[range, ...] = ()
+    proof: str | None = None
+
+    def has(self, batch: int) -> bool:
+        """True if a backfill made the batch."""
+        return any(batch in each for each in self.ranges)
+
+
+NONE = Backfilled()
+
+
+def backfilled(ledger: Ledger, file: str) -> Backfilled:
+    """Batches of the ledger's version that backfills made: its own, and those of the versions that it began from."""
     how = made(ledger)
-    if how is None or how.rebuilt is None:
-        return None, None
+    found = [] if how is None else versions.backfilled(ledger.root, ledger.version)
+    if how is None or not found:
+        return NONE
+    ranges = tuple(range(first, last + 1) for first, last in found)
+    if how.rebuilt is None:
+        return Backfilled(ranges, f"batches that earlier backfills made {_COMPARED}")
     ends = ("--from", format_time(how.from_), *(() if how.to is None else ("--to", format_time(how.to))))
-    batches = range(how.rebuilt, how.through + 1)
     proof = (
-        f"batches {batches[0]} to {batches[-1]} were made by the backfill of version {ledger.version}: their tables "
+        f"batches {how.rebuilt} to {how.through} were made by the backfill of version {ledger.version}: their tables "
         f"were compared with what it recorded; `{command('backfill', file, options=ends)}` makes them again, and "
         "finds no difference"
     )
-    return batches, proof
+    older = any(first < how.rebuilt for first, _ in found)
+    return Backfilled(ranges, proof + (f"; those that earlier backfills made {_COMPARED}" if older else ""))
 
 
 def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:

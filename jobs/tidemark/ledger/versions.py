@@ -27,6 +27,8 @@ _NUMBERS = "numbers"
 """Writer under which the last reserved number of a version is recorded in the log."""
 _HINT = "`tidemark repair` with the pipeline file makes it again"
 _NUMBERED = re.compile(r"v(\d+)/batches")
+Batches = tuple[int, int]
+"""The first and the last of successive batches."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,9 @@ class Made:
     `configuration` (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`.
     `rebuilt` is the first batch that differs (None: none does), `input_rows` the number of events judged again,
     `difference` the differences (JSON); `from_landing`: landing was reread, and rows may have other numbers. `origin`
-    is the version that began the numbering of its rows (None: itself, or recorded before it was). Times in
-    microseconds."""
+    is the version that began the numbering of its rows (None: itself, or recorded before it was). `backfilled`: the
+    batches, first and last, that this backfill made and that earlier ones had made in the base (None: recorded before
+    that was). Times in microseconds."""
 
     from_: int
     to: int | None
@@ -49,6 +52,7 @@ class Made:
     difference: str
     from_landing: bool = False
     origin: int | None = None
+    backfilled: tuple[Batches, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,23 @@ def origins(root: Location) -> dict[int, int]:
         return version
 
     return {version: origin(version) for version in known}
+
+
+def backfilled(root: Location, version: int) -> tuple[Batches, ...]:
+    """The batches of a version that backfills made, the newest backfill first: also those that the version took over
+    from its base. No run under one configuration gives their rows."""
+    known, found = {each.version: each.made for each in listed(root)}, tuple[Batches, ...]()
+    while (made := known.get(version)) is not None:
+        if made.backfilled is not None:
+            return (*found, *made.backfilled)
+        found += from_first(made.rebuilt, made.through)
+        version = made.base
+    return found
+
+
+def from_first(rebuilt: int | None, through: int) -> tuple[Batches, ...]:
+    """The batches of one backfill, from the first that differs on; empty if none does."""
+    return () if rebuilt is None else ((rebuilt, through),)
 
 
 def first(root: Location, now: int) -> int:
@@ -186,12 +207,16 @@ def _version(row: Row) -> Version:
         return Version(**own)
     made: dict[str, Any] = {name: row.get(name.removesuffix("_")) for name in Made.__dataclass_fields__}
     made["from_landing"] = bool(made["from_landing"])
+    if made["backfilled"] is not None:
+        made["backfilled"] = tuple((first, last) for first, last in json.loads(made["backfilled"]))
     return Version(**own, made=Made(**made))
 
 
 def _row(each: Version) -> Row:
     content = asdict(each)
     made = content.pop("made") or dict.fromkeys(Made.__dataclass_fields__)
+    if made["backfilled"] is not None:
+        made["backfilled"] = json.dumps(made["backfilled"])
     return content | {name.removesuffix("_"): value for name, value in made.items()}
 
 

@@ -132,11 +132,16 @@ class Backfill:
             merged.input_rows,
             recorded_difference(found, self.label),
             origin=versions.origins(self.live.root)[self.live.version],
+            backfilled=self._backfilled(merged.rebuilt),
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how, reserved)
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, found)
+
+    def _backfilled(self, rebuilt: int | None) -> tuple[versions.Batches, ...]:
+        before = versions.backfilled(self.live.root, self.live.version)
+        return versions.from_first(rebuilt, self.through) + before
 
     def _clone(self, number: int, folder: Location) -> None:
         tables = [name for name in tables_below(self.live.folder) if not name.startswith(_OWN)]

@@ -103,15 +103,27 @@ class Rereading:
             under["configuration"],
             self.live.version,
             self.through,
-            self.first if self.excluded and self.first <= self.through else None,
+            self._rebuilt,
             rows,
             recorded_difference(difference, self.label),
             from_landing=True,
+            backfilled=self._backfilled(),
         )
         sync_tree(folder)
         versions.add(self.live.root, now, how, reserved)
         self.context.checkpoint("listed")
         return built_summary(number, folder, how, difference)
+
+    @property
+    def _rebuilt(self) -> int | None:
+        """The first batch that no run from landing gives again: excluded objects are in landing as they were."""
+        return self.first if self.excluded and self.first <= self.through else None
+
+    def _backfilled(self) -> tuple[versions.Batches, ...]:
+        """The batches that backfills made: those before the first run are the live version's."""
+        own = versions.from_first(self._rebuilt, self.through)
+        before = versions.backfilled(self.live.root, self.live.version)
+        return (*own, *[(first, min(last, self.first - 1)) for first, last in before if first < self.first])
 
     def _standing(self, number: int, folder: Location) -> Ledger:
         """Clone the live version as it was after the runs before the first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidemark.commands.names.follow import follow
 from tidemark.commands.repair.repair import TableRepair
-from tidemark.commands.versions import rebuilt
+from tidemark.commands.versions import backfilled
 from tidemark.context import RunContext
 from tidemark.errors import TidemarkError
 from tidemark.ledger.ledger import Ledger
@@ -19,8 +19,7 @@ def repair(context: RunContext, wait: bool) -> RepairRecord:
     with context.hold(wait):
         listed = rebuild(context.root, context.clock())
         ensure_batches(context.ledger)
-        made, _ = rebuilt(context.ledger, str(context.spec.path))
-        repairs = TableRepair(context, made)
+        repairs = TableRepair(context, backfilled(context.ledger, str(context.spec.path)))
         if listed is not None:
             repairs.add_versions(*listed)
         found = repairs.repair()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidemark.commands.replay import located
+from tidemark.commands.versions import Backfilled
 from tidemark.config import PipelineSpec
 from tidemark.context import RunContext
 from tidemark.core.batch_result import BatchRecord, LastWrite
@@ -22,12 +23,11 @@ from tidemark.storage.folders import tables_below
 
 @dataclass(frozen=True)
 class DamagedTables:
-    """Tables of the live version during one repair. `made` are batches that a backfill made, so that no run can make
-    them again; `rebuilt`, `left` and, by table, the first and the last batch of which rows are `missing`, are the
-    results by now."""
+    """Tables of the live version during one repair. No run can make `backfilled` batches again. Results by now:
+    `rebuilt`, `left`, and by table the first and the last batch of which rows are `missing`."""
 
     context: RunContext
-    made: range | None
+    backfilled: Backfilled
     rebuilt: dict[str, RebuiltRows] = field(default_factory=dict)
     left: list[TableDamage] = field(default_factory=list)
     missing: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class DamagedTables:
             has_rows = has_rows or (table == "objects" and record.objects > 0)
             if not (has_rows and damage.meets(record.batch_id)) or (damage.lost and self._there(table, record)):
                 continue
-            if self.made is not None and record.batch_id in self.made:
+            if self.backfilled.has(record.batch_id):
                 lost.append(record.batch_id)
                 continue
             yield record

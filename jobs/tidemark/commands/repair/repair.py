@@ -16,7 +16,7 @@ from tidemark.commands.repair.damage import DamagedTables
 from tidemark.commands.repair.ledger_rows import MADE, LedgerRebuild
 from tidemark.commands.repair.rewrite import rewritten
 from tidemark.commands.replay import Replay
-from tidemark.commands.versions import recorded_spec
+from tidemark.commands.versions import Backfilled, recorded_spec
 from tidemark.config import PipelineSpec, SourceSpec
 from tidemark.config.rules.imports import import_order
 from tidemark.context import RunContext
@@ -45,14 +45,14 @@ _COPY = "restore the folder from a copy"
 
 @dataclass
 class TableRepair:
-    """One repair of the live version. `rebuilt` are batches that no run can make again."""
+    """One repair of the live version. No run can make `backfilled` batches again."""
 
     context: RunContext
-    rebuilt: range | None
+    backfilled: Backfilled
 
     def __post_init__(self) -> None:
-        self.live, self.replay = self.context.ledger, Replay(self.context, self.rebuilt)
-        self.tables = DamagedTables(self.context, self.rebuilt)
+        self.live, self.replay = self.context.ledger, Replay(self.context, self.backfilled)
+        self.tables = DamagedTables(self.context, self.backfilled)
 
     def repair(self) -> RepairRecord:
         """Check every table and rebuild the damaged ones. Returns what was damaged, rebuilt and left."""

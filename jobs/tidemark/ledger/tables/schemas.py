@@ -208,12 +208,14 @@ VERSIONS = _schema(
         "difference": _TEXT,
         "from_landing": _FLAG,
         "origin": _LONG,
+        "backfilled": _TEXT,
     }
 )
 """Columns from `from` on were added since 0.1.0 and are null in the first version. `base` is the version that a
 backfill started from, `through` the last batch of that then, `rebuilt` the first batch that differs (null: none
 does), `difference` the backfill's report, as JSON, `from_landing` true if landing was reread (null: not), `origin`
-the version that began the numbering of its rows (null: itself, or recorded before it was)."""
+the version that began the numbering of its rows (null: itself, or recorded before it was), `backfilled` the batches
+that this and earlier backfills made, as JSON, `[[first, last], ...]` (null: recorded before that was)."""
 
 EXCLUSIONS = _schema({"source": _TEXT, "uri": _TEXT, "reason": _TEXT, "recorded": TIME})
 
