@@ -19,6 +19,7 @@ import oracle_versions
 from oracle import SECOND, Outcome, Run, Source, judge
 from oracle_streams import Step, StepRun, Window, flow
 from product import Product, expected, micros, verdicts
+from strategies import objects
 from tidemark.cli import invoke
 from tidemark.commands.maintain import retain_versions
 from tidemark.errors import ConfigError, UsageError
@@ -251,6 +252,35 @@ def test_a_promoted_version_goes_on_from_its_state_and_the_earlier_one_can_be_br
     assert events(product, 1) == expected(judge(SOURCE, runs(RUNS + MORE)))
     assert product.pipeline().replay()["identical"]
     assert product.pipeline().promote(1)["brought_up"] == []
+
+
+def test_a_second_backfill_without_a_run_between_records_what_it_made(product):
+    first = product.pipeline().backfill(T0, None, SET)
+    product.pipeline().promote(first["version"])
+    hold_ledger(product, first["version"])
+    again = product.pipeline().backfill(T0)  # under the policies of the file, which are those of before
+    assert again["difference"]["rows"]["a"]["changed"] > 0
+    product.pipeline().promote(again["version"])
+    hold_ledger(product, again["version"])
+    assert events(product, again["version"]) == events(product, 1)
+    late = runs(RUNS + 1)[RUNS:]
+    product.feed("a", late)
+    product.version = again["version"]
+    assert events(product, again["version"]) == expected(judge(SOURCE, runs(RUNS + 1)))
+    replayed = product.pipeline().replay(all_batches=True)
+    assert replayed["identical"], replayed
+
+
+def test_a_stream_without_a_row_gets_those_of_the_range(tmp_path):
+    late = replace(SOURCE, late=(5 * SECOND, "drop"), partitions=("0",))
+    product = Product(tmp_path, {"a": late}, {"streams": STREAMS})
+    product.feed("a", [Run(at(20), tuple(objects("a", 0, late=20))), Run(at(20), (), close=True)])
+    assert table(product, 1, "streams/good") == table(product, 1, "streams/per_4s") == []
+    built = product.pipeline().backfill(at(4), None, ["sources.a.late_arrival.action=adjust"])["version"]
+    within = [row[4] for row in events(product, built) if row[4] is not None]
+    assert len(within) > 5
+    assert sorted(key[0] for key in points(product, built).elements()) == sorted(within)
+    assert sum(row["n"] for row in table(product, built, "streams/per_4s")) == len(within)
 
 
 DISCOVERED = """

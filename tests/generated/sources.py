@@ -51,6 +51,24 @@ def landings(draw: st.DrawFn) -> Landing:
     return Landing(found, formats)
 
 
+@st.composite
+def bounded_landings(draw: st.DrawFn) -> Landing:
+    """Two or three sources whose policies bound the arrivals of their rows, so that backfills read a range of many
+    runs."""
+    given = draw(sources(law4=True))
+    first = draw(logs(given, rows=(60, 90), runs=(7, 9), close=False, impossible=False))
+    dice = Random(repr(first))  # noqa: S311 - Hypothesis prefers small numbers, and so the same choices
+    found: dict[str, tuple[Given, tuple[Run, ...]]] = {}
+    for name in ("a", "b", "c")[: dice.randint(2, 3)]:
+        runs = first.runs
+        if name != "a":
+            given = draw(sources(law4=True))
+            runs = strategies_punctuation.log_of(given, dice.getrandbits(32), first.runs, NAMES, 5)[1]
+        ended = [*[_fitted("json", run) for run in runs], Run(max(run.as_of for run in runs), (), close=True)]
+        found[name] = given, tuple(ended)
+    return Landing(found, dict.fromkeys(found, "json"))
+
+
 def _another(draw: st.DrawFn, dice: Random) -> Given:
     if dice.random() < 0.4:
         given = draw(strategies_punctuation.sources(dice.choice(strategies_punctuation.SHAPES)))

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from engines import Duck, Rows, assert_equal, written
+from pyspark.sql import SparkSession
 from samples import hold_replay
-from sources import Given, Landing, judged, judged_by_oracle, keys_of
+from sources import Given, Landing, bounded_landings, judged, judged_by_oracle, keys_of
 from wholes import PIPELINES, Whole, whole
 
 import oracle_versions
@@ -27,11 +28,13 @@ from strategies import LATE_ACTIONS, ORDER_ACTIONS, TOLERANCES, admitting
 FEW = 6
 
 
-def changed(given: Given, dice: Random) -> Given:
+def changed(given: Given, dice: Random, bounded: bool) -> Given:
     """The source under other policies. Its rows are read as before, and its punctuations stay."""
     if isinstance(given, Source) and given.timestamp_by:
-        late = dice.choice((None, *LATE_ACTIONS)) if not given.over else dice.choice(LATE_ACTIONS)
-        early, order = dice.choice((None, *LATE_ACTIONS)), dice.choice(ORDER_ACTIONS)
+        off = () if bounded else (None,)
+        late = dice.choice(LATE_ACTIONS if given.over else (*off, *LATE_ACTIONS))
+        early = dice.choice((*off, *LATE_ACTIONS))
+        order = dice.choice(ORDER_ACTIONS if given.out_of_order[1] == "keep" else LATE_ACTIONS)
         given = replace(
             given,
             early=early and (dice.choice(TOLERANCES), early),
@@ -43,9 +46,11 @@ def changed(given: Given, dice: Random) -> Given:
 
 @dataclass
 class Changing:
-    """A pipeline whose policies change; `judged` has its rows by source, as the oracle keeps them."""
+    """A pipeline whose policies change (`bounded`: they are never off). `judged` has its rows by source, as the
+    oracle keeps them."""
 
     drawn: Whole
+    bounded: bool = False
     landing: Landing = field(init=False)
     judged: dict[str, Outcome] = field(init=False)
 
@@ -57,7 +62,7 @@ class Changing:
         """Change the policies of some sources."""
         for name in product.sources:
             if self.drawn.dice.random() < 0.6:
-                product.sources[name] = changed(product.sources[name], self.drawn.dice)
+                product.sources[name] = changed(product.sources[name], self.drawn.dice, self.bounded)
         product.write(**keys_of(self.drawn.landing))
         logs = {name: (product.sources[name], runs) for name, (_, runs) in self.landing.logs.items()}
         self.landing = replace(self.landing, logs=logs)
@@ -65,6 +70,7 @@ class Changing:
     def rebuild(self, product: Product, run: int, begin: int, end: int | None) -> None:
         """Backfill a range after a run; rows have a new fate where the old or the new time is in the range."""
         product.version = product.pipeline().backfill(begin, end)["version"]
+        product.pipeline().promote(product.version)
         for name, now in judged_by_oracle(self.landing).items():
             taken = {item.uri for each in self.landing.logs[name][1][: run + 1] for item in each.objects}
             rows = [row for row in self.judged[name].verdicts if row.uri in taken]
@@ -93,7 +99,7 @@ def fate(row: Any) -> tuple[int | None, str, list[str]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(PIPELINES))
-def test_pipelines_backfilled_under_changed_policies_have_the_rows_of_another_engine(quick, tmp_path, number):
+def test_pipelines_rebuilt_under_changed_policies_have_the_rows_of_another_engine(quick, tmp_path, number):
     drawn = whole("changed", number, FEW)
     changing = Changing(drawn)
 
@@ -101,21 +107,36 @@ def test_pipelines_backfilled_under_changed_policies_have_the_rows_of_another_en
         if drawn.dice.random() < 0.5:
             changing.change(product)
             changing.rebuild(product, run, MIN_TIME, None)
-            product.pipeline().promote(product.version)
 
     product = judged(tmp_path, drawn.landing, between, streams=drawn.made.streams)
-    before, found = Duck(changing.landing).tables(drawn.made), written(quick, product, drawn.made)
-    assert_equal(found, before, drawn.where)
-    assert before
+    wanted, found = Duck(changing.landing).tables(drawn.made), written(quick, product, drawn.made)
+    assert_equal(found, wanted, drawn.where)
+    assert wanted
     hold_replay(product)
+    hold_ranges(quick, changing, product, 1)
 
-    begin, end = drawn.a_range(product)
-    changing.change(product)
-    changing.rebuild(product, len(drawn.landing.logs["a"][1]), begin, end)
-    product.pipeline().promote(product.version)
-    after, found = Duck(changing.landing).tables(drawn.made), written(quick, product, drawn.made)
-    for name in by_end(drawn):
-        assert found.get(name, Counter()) == merged(before, after, name, begin, end), (name, begin, end, drawn.where)
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(PIPELINES))
+def test_ranges_that_policies_bound_have_the_rows_of_another_engine(quick, tmp_path, number):
+    drawn = whole("bounded", number, FEW, bounded_landings())
+    product = judged(tmp_path, drawn.landing, streams=drawn.made.streams)
+    hold_ranges(quick, Changing(drawn, bounded=True), product, 3)
+
+
+def hold_ranges(spark: SparkSession, changing: Changing, product: Product, backfills: int) -> None:
+    """Windows that end in the range of a backfill under changed policies are new, the others stay."""
+    drawn, all_rows = changing.drawn, len(changing.landing.logs["a"][1])
+    before = written(spark, product, drawn.made)
+    for _ in range(backfills):
+        begin, end = drawn.a_range(product)
+        changing.change(product)
+        changing.rebuild(product, all_rows, begin, end)
+        after, found = Duck(changing.landing).tables(drawn.made), written(spark, product, drawn.made)
+        for name in by_end(drawn):
+            wanted = merged(before, after, name, begin, end)
+            assert found.get(name, Counter()) == wanted, (name, begin, end, drawn.where)
+        before = found
     hold_replay(product)
 
 

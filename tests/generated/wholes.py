@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from random import Random
 
+from hypothesis.strategies import SearchStrategy
 from pipelines import Author, Generated
 from samples import drawn
 from sources import Landing, landings
@@ -45,10 +46,12 @@ class Whole:
         return begin, begin + 3 * SECOND if ends else None
 
 
-def whole(kind: str, number: int, streams: int = STREAMS) -> Whole:
+def whole(kind: str, number: int, streams: int = STREAMS, landed: SearchStrategy[Landing] | None = None) -> Whole:
     """The pipeline of this number for a kind of test, always the same, with so many streams."""
     dice = Random(f"{_SEED}:{kind}:{number}")  # noqa: S311 - the same pipelines each time
-    several = [each for each in drawn(landings(), 3 * PIPELINES) if len(each.logs["a"][1]) > 2]
+    several = [
+        each for each in drawn(landings() if landed is None else landed, 3 * PIPELINES) if len(each.logs["a"][1]) > 2
+    ]
     made = Author(dice, streams_of(several[number])).write(streams)
     return Whole(dice, several[number], made, f"SEED={_SEED}, pipeline {number}: {json.dumps(made.streams)}")
 

@@ -20,7 +20,7 @@ from tidemark.ledger.chain.links import chained_again
 from tidemark.ledger.digest import digest_findings, digest_rows
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.tables.clone import clone
-from tidemark.ledger.tables.rows import batch_row, finding_rows, state_rows
+from tidemark.ledger.tables.rows import Row, batch_row, finding_rows, state_rows
 from tidemark.records.versions import DifferenceRecord, OutputDifference, nothing_differs
 from tidemark.runner.source_rules import rules_of
 from tidemark.storage import is_table
@@ -127,8 +127,7 @@ class SliceMerge:
     def _passed(self, stream: str) -> int | None:
         """Time that later runs take a stream to have passed if they go on from the live version; None if it does not
         matter."""
-        (last,) = self.live.batches(self.through, self.through)
-        end = last.streams.get(stream)
+        end = self.live.batches(self.through, self.through)[0].streams.get(stream)
         return None if self.going_on or end is None or end.state.complete else end.state.passed
 
     def _input_rows(self) -> int:
@@ -172,16 +171,19 @@ class SliceMerge:
             again = _with_outputs(again, digests, outputs)
             findings += finding_rows(record.batch_id, found)
             made.append(_with_digest(again, digest_findings(record.batch_id, found)))
-        self.target.stores["diagnostics"].replace(f"batch_id >= {self.first}", findings, "backfill", self.through)
-        rows_ = list(map(batch_row, chained_again(self.target, made)))
-        self.target.stores["batches"].replace(f"batch_id >= {self.first}", rows_, "backfill", self.through)
+        self._replace("diagnostics", findings)
+        self._replace("batches", list(map(batch_row, chained_again(self.target, made))))
+
+    def _replace(self, table: str, rows: list[Row]) -> None:
+        """Replace rows from the first batch on, once for the version: its base may know a batch of this number."""
+        self.target.stores[table].replace(f"batch_id >= {self.first}", rows, "version", self.target.version)
 
     def _go_on(self, tables: TableMerge) -> None:
         """Replace the recorded watermarks by those of the slice, from which later runs go on."""
         store = self.slice.stores["watermarks"]
         rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
         rows += state_rows(self.first, self.slice.states(self.first + 1))
-        self.target.stores["watermarks"].replace(f"batch_id >= {self.first}", rows, "backfill", self.through)
+        self._replace("watermarks", rows)
         tables.put_substreams(self.first)
         for name, source in self.spec.sources.items():
             if source.lifetimes.edges:

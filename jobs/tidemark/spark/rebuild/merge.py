@@ -164,14 +164,14 @@ class TableMerge:
         counts = self._record_outputs(table, without(gone, come), without(come, gone))
         batches = [number for each in (was, will) for number in each.batches]
         first, last = min(batches), max(batches)
-        if come is not None and (old is None or old.isEmpty()):
-            delta.append(come, str(self.target / table), self.last, statistics=_statistics(come))
-        elif old is not None:
+        if old is not None:  # its log may have the batch already, though no row: an append would be skipped
             between = F.col("_batch_id").between(first, last)
             stays = self._others(table, old.where(between), changed)
             whole = stays if come is None else stays.unionByName(come, allowMissingColumns=True)
             condition = f"_batch_id >= {first} AND _batch_id <= {last}"
             _replace(whole.select(*map(quoted, old.columns)), str(self.target / table), condition)
+        elif come is not None:
+            delta.append(come, str(self.target / table), self.last, statistics=_statistics(come))
         return ChangedTable(counts[0], counts[1], first, last)
 
     def excluded(self, source: str, objects: Mapping[str, int]) -> dict[str, tuple[int, int]]:
