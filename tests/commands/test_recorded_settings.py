@@ -149,7 +149,7 @@ def test_a_repair_looks_for_events_of_a_source_that_the_file_has_lost_until_they
         assert {each["table"] for each in found["left"]} == {"events/readings"}
         assert len(paths) == attempt * len({*paths}) > 0
         (named,) = left_notes(now.ledger)
-        assert "the table events/readings is damaged: repair could not put back rows of batches" in named
+        assert "the table events/readings is damaged: repair could not put back rows of batch 1:" in named
     assert all("landing" in path.parts for path in paths)
     shutil.rmtree(place)
     copy.rename(place)

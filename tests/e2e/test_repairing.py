@@ -210,6 +210,8 @@ def test_what_cannot_be_made_again_is_told_until_it_is_back(product, live, said)
         (named,) = product.pipeline().status()["damaged"]
         assert (named["table"], named["why"][:37]) == ("events/a", "repair could not put back rows of bat")
     assert any("repair could not put back rows" in note for note in product.pipeline().run(at(39))["notes"])
+    with pytest.raises(TidemarkError, match="events/a is damaged: repair could not put back rows of batch"):
+        product.pipeline().backfill(at(0))
     shutil.rmtree(landing)
     copy.rename(landing)
     assert said(product)["left"] == product.pipeline().status()["damaged"] == []

@@ -87,10 +87,12 @@ def test_retention_keeps_the_live_version_and_the_newest_others(tmp_path):
         (tmp_path / f"v{number}").mkdir()
     versions.promote(tmp_path, 2, 9)
     assert retain_versions(tmp_path, None) == []
-    assert retain_versions(tmp_path, 2) == [1, 3]
-    assert [each.version for each in versions.listed(tmp_path)] == [2, 4]
+    versions.add(tmp_path, 10, versions.Made(7, None, "f", "{}", 1, 3, None, 0, "{}"))
+    assert retain_versions(tmp_path, 3) == [3, 4]
+    assert [each.version for each in versions.listed(tmp_path)] == [1, 2, 5], "1 was live until 2 was promoted"
+    assert retain_versions(tmp_path, 2) == [1]
     assert not (tmp_path / "v3").exists()
     assert (tmp_path / "v2").is_dir()
     assert retain_versions(tmp_path, 2) == []
     versions.add(tmp_path, 3, versions.Made(7, None, "f", "{}", 1, 3, None, 0, "{}"))
-    assert retain_versions(tmp_path, 2) == [4], "version 5 is newer, though the clock has gone back"
+    assert retain_versions(tmp_path, 2) == [5], "version 6 is newer, though the clock has gone back"

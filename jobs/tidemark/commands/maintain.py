@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from tidemark.commands.names.follow import follow
@@ -11,6 +12,7 @@ from tidemark.context import RunContext
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.lost_commits import ensure_whole
+from tidemark.ledger.versions import Version
 from tidemark.records.runs import MaintainRecord, MaintenancePlan, TableFiles
 from tidemark.runner.maintenance import Maintenance
 from tidemark.storage import Location, delta_table, is_table
@@ -47,7 +49,7 @@ def _followed(context: RunContext) -> PipelineSpec:
 
 
 def retain_versions(root: Location, number: int | None) -> list[int]:
-    """Remove all versions but `number`: the live one, and the others that were made or were live last. Returns the
+    """Remove all versions but `number`: the live one, and the others that were made, or live, last. Returns the
     removed ones.
 
     They are removed from the list first, so that nobody promotes a version that is only half there. One that somebody
@@ -55,7 +57,8 @@ def retain_versions(root: Location, number: int | None) -> list[int]:
     """
     listed = versions.listed(root)
     made = accumulate((each.created for each in listed), max)  # a clock may have gone back, numbers have not
-    used = {each.version: max(each.promoted or 0, latest) for each, latest in zip(listed, made, strict=True)}
+    switched = sorted(each.promoted for each in listed if each.promoted is not None)
+    used = {each.version: max(_live_until(each, switched), latest) for each, latest in zip(listed, made, strict=True)}
     others = sorted((each for each in listed if not each.live), key=lambda each: (used[each.version], each.version))
     gone = [] if number is None else others[: max(0, len(listed) - max(number, 1))]
     versions.forget(root, [each.version for each in gone])
@@ -64,6 +67,13 @@ def retain_versions(root: Location, number: int | None) -> list[int]:
     for version in removed:
         remove_tree(root / f"v{version}")
     return removed
+
+
+def _live_until(version: Version, switched: Sequence[int]) -> int:
+    """When another version became live after this one; 0 if this one has not been live."""
+    if version.promoted is None:
+        return 0
+    return next((time for time in switched if time > version.promoted), version.promoted)
 
 
 def planned(maintenance: Maintenance, root: Location) -> MaintenancePlan:

@@ -19,6 +19,7 @@ from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.abandoned import skip
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.lost_commits import ensure_events
 from tidemark.ledger.plans import Noticed, new_token
 from tidemark.ledger.tail import ABANDONED, PLANNED
 from tidemark.records.versions import PromoteRecord
@@ -92,6 +93,7 @@ class Promotion:
         if isinstance(again, LandingRerun):
             done += again.make(plans, late=False) if plans else []
         else:
+            ensure_events(self.live, plans[0][0].batch_id if plans else self.live.last().next_batch_id)
             for part in plans:
                 done += again.execute(self._planned(target, spec, part))
             self._ensure_rows(target)

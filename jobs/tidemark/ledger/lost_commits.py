@@ -56,7 +56,9 @@ class Loss:
 
     def __str__(self) -> str:
         if self.left:
-            return f"repair could not put back rows of batches {self.known + 1} to {self.recorded}"
+            first, last = self.known + 1, self.recorded
+            batches = f"batch {first}" if first == last else f"batches {first} to {last}"
+            return f"repair could not put back rows of {batches}: their objects or a copy of its folder must be back"
         if self.unfinished:
             return "a repair took damaged files out of it and ended before their rows were back"
         if self.why:
@@ -112,6 +114,19 @@ def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
         if not loss.left:
             raise TidemarkError(
                 f"the table {loss.table} is damaged: {loss}", where=_location(ledger, loss.table), hint=HINT
+            )
+
+
+def ensure_events(ledger: Ledger, first: int) -> None:
+    """Raise TidemarkError if events of batch `first` or a later one lack rows that a repair could not put back:
+    whatever is made from them would lack these rows without a trace."""
+    newest = ledger.stores["batches"].newest() or 0
+    for loss in _unfinished(ledger, newest, None):
+        if loss.left and loss.table.startswith("events/") and loss.recorded >= first:
+            raise TidemarkError(
+                f"the table {loss.table} is damaged: {loss}",
+                where=_location(ledger, loss.table),
+                hint="put them back and run `tidemark repair` with the pipeline file; or begin after these batches",
             )
 
 

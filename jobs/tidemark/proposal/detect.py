@@ -44,13 +44,13 @@ class Look:
     spans: bool = False
 
     def like(self, other: Look, least: float) -> bool:
-        """True if both may belong to one source. CSV: equal columns, or one each. Other formats: at least the share
-        `least` of the smaller number of columns in common."""
+        """True if both may belong to one source. CSV: equal columns (without names, equally many). Other formats: at
+        least the share `least` of the smaller number of columns in common."""
         if self.format != other.format or not self.format or self.spans != other.spans:
             return False
         mine, theirs = ({name.lower() for name in look.columns} for look in (self, other))
         if FORMATS[self.format].by_position:
-            return mine == theirs or {len(self.columns)} == {len(other.columns)} == {1}
+            return mine == theirs
         return len(mine & theirs) >= least * max(min(len(mine), len(theirs)), 1)
 
     def same(self, other: Look) -> bool:

@@ -110,7 +110,8 @@ class Quantiles:
     @classmethod
     def of(cls, values: Iterable[int]) -> Quantiles:
         """Compute quantiles from values in any order; all zero if there are none."""
-        ordered = sorted(values) or [0]
+        if not (ordered := sorted(values)):
+            return cls(0, 0, 0, 0, 0, 0)
         last = len(ordered) - 1
         p50, p95, p99, p999 = (ordered[-(-last * share // 1000)] for share in (500, 950, 990, 999))
         return cls(len(ordered), p50, p95, p99, p999, ordered[-1], tuple(ordered))

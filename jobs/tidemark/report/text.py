@@ -125,7 +125,7 @@ def status_view(record: StatusRecord, width: int) -> RenderableType:
     for each in record.get("abandoned", ()):
         parts += [Text(safe(f"Run {each['run_id']} is {each['status']}: {each['reason']}")), Text()]
     for damage in record.get("damaged", ()):
-        sentence = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` makes it again."
+        sentence = f"The table {damage['table']} is damaged: {damage['why']}. `tidemark repair` mends it."
         parts += [Text(safe(sentence), style="bold"), Text()]
     for sentence in (*record.get("failed", ()), *record.get("names", ())):
         parts += [Text(safe(sentence), style="bold"), Text()]

@@ -10,10 +10,12 @@ from tidemark.commands.backfill.from_landing import Rereading
 from tidemark.commands.recover import held_and_recovered
 from tidemark.commands.returned_streams import returned_streams
 from tidemark.commands.versions import in_force
-from tidemark.config import load_pipeline
+from tidemark.config import PipelineSpec, load_pipeline
 from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import Range
+from tidemark.core.times import format_time
 from tidemark.errors import UsageError
+from tidemark.ledger.lost_commits import ensure_events
 from tidemark.records.versions import BackfillRecord
 from tidemark.runner.planner import analyse
 from tidemark.runner.recorded import content_of
@@ -48,5 +50,19 @@ def build(context: RunContext, request: BackfillRequest, wait: bool) -> Backfill
         taken = exclude.excluded(context.ledger, spec.sources)
         if request.from_landing:
             return Rereading(context, spec, request.begin, taken, request.label).build(context.clock())
-        asked = Range(request.begin, request.end)
-        return Backfill(context, spec, asked, taken, request.label).build(context.clock())
+        backfill = Backfill(context, spec, _checked(request, spec), taken, request.label)
+        ensure_events(context.ledger, backfill.first or backfill.through + 1)
+        return backfill.build(context.clock())
+
+
+def _checked(request: BackfillRequest, spec: PipelineSpec) -> Range:
+    """The range of the request. Raises UsageError for one that is empty, or that begins before `start`."""
+    begin, end = request.begin, request.end
+    if end is not None and end <= begin:
+        raise UsageError(f"--to {format_time(end)} is not after --from {format_time(begin)}")
+    if spec.start is not None and begin < spec.start:
+        raise UsageError(
+            f"--from {format_time(begin)} is before the pipeline's start",
+            hint=f"it has no outputs before {format_time(spec.start)}: begin there, or later",
+        )
+    return Range(begin, end)

@@ -38,6 +38,7 @@ from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
 from tidemark.ledger.rerun_ledger import SliceLedger
+from tidemark.ledger.tables import unfinished
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.versions import Made
 from tidemark.records.versions import BackfillRecord
@@ -82,7 +83,6 @@ class Backfill:
             raise UsageError("there is nothing to backfill: no run is committed", hint="use `tidemark run` first")
         check_rebuilding(content_of(in_force(self.live), self.spec, self.live.root), self.spec)
         self.then = compared_spec(self.live, self.spec)
-        _check_range(self.asked, self.spec)
         self._check_end()
         self._check_retained()
 
@@ -149,7 +149,9 @@ class Backfill:
             self.context.progress("clone", done, len(tables))
             clone(self.live.folder / name, folder / name)
         self.context.progress("clone", len(tables), len(tables))
-        if Ledger(self.live.root, number).last().pending:
+        target = Ledger(self.live.root, number)
+        unfinished.carry(self.live.damaged, target.damaged)
+        if target.last().pending:
             raise Held(
                 "another run was planned while the version was begun",
                 where=str(self.live.folder),
@@ -283,16 +285,6 @@ class Backfill:
                 " further back than when the pipeline was started",
                 hint="begin later, with --from, or read landing again, with --from-landing",
             )
-
-
-def _check_range(asked: Range, spec: PipelineSpec) -> None:
-    if asked.end is not None and asked.end <= asked.begin:
-        raise UsageError(f"--to {format_time(asked.end)} is not after --from {format_time(asked.begin)}")
-    if spec.start is not None and asked.begin < spec.start:
-        raise UsageError(
-            f"--from {format_time(asked.begin)} is before the pipeline's start",
-            hint=f"it has no outputs before {format_time(spec.start)}: begin there, or later",
-        )
 
 
 def _lateness(spec: PipelineSpec) -> dict[str, int]:

@@ -23,6 +23,7 @@ from tidemark.core.batch import stored_uri
 from tidemark.errors import UsageError
 from tidemark.ledger import versions
 from tidemark.ledger.ledger import Ledger
+from tidemark.ledger.tables import unfinished
 from tidemark.ledger.tables.clone import clone
 from tidemark.ledger.tables.schemas import TABLES
 from tidemark.ledger.versions import Made
@@ -128,6 +129,7 @@ class Rereading:
     def _standing(self, number: int, folder: Location) -> Ledger:
         """Clone the live version as it was after the runs before the first."""
         target = Ledger(self.live.root, number)
+        unfinished.carry(self.live.damaged, target.damaged, self.first)
         if self.first == 1:
             return target
         from tidemark.spark.rebuild.truncate import truncate

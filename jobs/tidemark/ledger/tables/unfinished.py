@@ -51,6 +51,16 @@ def end(kept: Location, left: Mapping[str, tuple[int, int]]) -> None:
         remove(kept / _NAME)
 
 
+def carry(kept: Location, to: Location, before: int | None = None) -> None:
+    """Record for a clone of a version what is left of it: of batches before `before`, by default of all."""
+    left = {
+        table: (each.batches[0], min(each.batches[1], (before or each.batches[1] + 1) - 1))
+        for table, each in tables(kept).items()
+        if each.left and each.batches is not None and each.batches[0] < (before or each.batches[0] + 1)
+    }
+    end(to, left)
+
+
 def _write(kept: Location, opened: Mapping[str, Opened]) -> None:
     make(kept)
     left = {table: each.batches for table, each in opened.items() if each.left}

@@ -17,7 +17,7 @@ from tidemark.report.scan import UNREPEATED, Condition, between, both
 WHOLE = 300
 """Most rows of a log that is drawn whole."""
 BEFORE, AFTER = 150, 50
-"""Rows shown of a longer log: up to the newest row that was adjusted or dropped, and after that row."""
+"""Rows shown of a longer log: up to the row around which its stretch is drawn, and after that row."""
 INTO = 110
 """Offsets from a cause's first row to the row around which its stretch is drawn."""
 MOST_KEYS = 6
