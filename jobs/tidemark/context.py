@@ -1,4 +1,4 @@
-"""The context of a pipeline's commands: its specification, its ledger and engine, the clock, and who watches."""
+"""The context of a pipeline's commands: its specification, its ledger and engine, the clock, and the hooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def show_nothing(phase: str, done: int, count: int) -> None:
-    """Ignore progress: nobody is watching, or who watches sees a larger step."""
+    """Ignore progress: nobody watches it, or a larger step is shown."""
 
 
 def _pass_on(step: str) -> None:
@@ -92,8 +92,8 @@ class RunContext:
         return "engine" in self.__dict__
 
     def release_engine(self) -> None:
-        """Open a Spark session anew at the next use: since a verb has ended, its session is not the active one, and a
-        caller may stop Spark."""
+        """Drop the engine; the next use opens a new Spark session. After a verb its session is no longer the active
+        one, and the caller may stop Spark."""
         self.__dict__.pop("engine", None)
 
     def damage(self) -> TidemarkError | None:
@@ -131,7 +131,7 @@ class RunContext:
 
     @property
     def holds_lease(self) -> bool:
-        """True if the lock is a lease, which ends while its holder is stalled: such a holder goes on later, up to its
+        """True if the lock is a lease. A lease can end while its holder is stalled; the holder then goes on until its
         next checkpoint."""
         return self._still_held is not None
 
@@ -142,9 +142,9 @@ class RunContext:
         self.on_checkpoint(step)
 
     def renew(self) -> None:
-        """Open the tables anew if, since they were opened, another process has made another version live, or the
-        warehouse anew: a pipeline that is kept, in a notebook or behind a lock, must neither read nor write those of
-        before."""
+        """Open the tables again if another process has promoted another version, or has deleted and created the
+        warehouse, since they were opened. A pipeline that lives long (in a notebook, or waiting for the lock) must
+        not use old tables."""
         if "ledger" not in self.__dict__ or self._opened is None:
             return
         try:
@@ -158,6 +158,6 @@ class RunContext:
         self._opened = now
 
     def forget(self) -> None:
-        """Open the live version anew at its next use: another one is live, or its tables were rebuilt."""
+        """Drop everything that is open; the next use opens the live version. Needed after a promotion or a repair."""
         for known in ("ledger", "planning", "engine"):
             self.__dict__.pop(known, None)

@@ -1,10 +1,10 @@
 """Every error a user can meet, as one tree.
 
 TidemarkError            exit 4  anything else, with one line saying what to do
-├── UsageError           exit 2  a command was called in a way that cannot be
+├── UsageError           exit 2  a command was called with impossible arguments
 ├── ConfigError          exit 2  the pipeline file is wrong; carries every problem found
 ├── CheckFailed          exit 1  a replay differs
-│   └── Blocked          exit 1  quality blocks a run, which is in the way until it is released
+│   └── Blocked          exit 1  quality blocks a run; later runs wait until it is released
 └── Held                 exit 3  another run holds the pipeline
 """
 
@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 LONGEST_TEXT = 2000
-"""Largest number of characters that are shown of a finding, since values of a file may have any length."""
+"""Maximum number of characters shown of a finding: values in a file may be very long."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding about a configuration: where it is, what is wrong and what is allowed. A text that is too long
-    keeps only its two ends."""
+    """One finding about a configuration: where it is, what is wrong and what is allowed. Of a text that is too long,
+    only the beginning and the end are kept."""
 
     file: str
     key: str
@@ -83,9 +83,9 @@ class CheckFailed(TidemarkError):
 
 
 class Blocked(CheckFailed):
-    """Quality blocks a run: it has published nothing, and later runs wait until it is released. Its texts are
-    figures, names, and reasons without values from the environment: those were hidden when the reasons were
-    recorded. None is searched for in the texts, since a figure may be equal to one."""
+    """Quality blocks a run: it has published nothing, and later runs wait until it is released. Values from the
+    environment were hidden in its texts when the reasons were recorded. They are not searched for again, since a
+    figure in the text may equal such a value."""
 
     code = "blocked"
 
@@ -116,12 +116,12 @@ _PARTS = {
     "airflow": ("DAGs and the dashboard", _AIRFLOW),
     "fastapi": ("DAGs and the dashboard", _AIRFLOW),
 }
-"""By module: what needs it, and what installs it."""
+"""By module: the feature that needs it, and the command that installs it."""
 
 
 def missing_part(error: ModuleNotFoundError) -> TidemarkError | None:
-    """Return an error that names what to install for a module that was not found; None for a module that no extra
-    and no other distribution of tidemark brings."""
+    """Return an error that names what to install for a missing module; None if no extra or distribution of tidemark
+    installs the module."""
     name = str(error.name)
     known = next((part for part in (name, *_above(name)) if part in _PARTS), None)
     if known is None:
@@ -132,7 +132,7 @@ def missing_part(error: ModuleNotFoundError) -> TidemarkError | None:
 
 @contextmanager
 def missing_parts_named() -> Iterator[None]:
-    """Raise the error of `missing_part` in place of that of a module that was not found, if there is one."""
+    """Replace a ModuleNotFoundError by the error of `missing_part`, if there is one."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -176,8 +176,8 @@ class Pipeline:
 
     @explained
     def abandon(self, run: str, reason: str, wait: bool = False, published: bool = False) -> AbandonRecord:
-        """Set a planned run aside that cannot be finished, and record why. UsageError: there is none, or it has
-        published to streams and `published` does not ask for these rows to be withdrawn."""
+        """Set aside a planned run that cannot be finished, and record why. Raises UsageError if there is no such run,
+        or if it has published to streams; with `published`, the published rows are withdrawn instead."""
         return recover.abandon(self.context, run, reason, wait, published)
 
     @explained
@@ -203,8 +203,8 @@ class Pipeline:
         label: str | None = None,
         **named: Sequence[str],
     ) -> BackfillRecord:
-        """Build a version beside the live one, its outputs in [from_, to) made anew. `set` (KEY=VALUE each, also
-        `settings_`) overrides the file; `from_landing` reads landing again; `versions` shows the `label`."""
+        """Build a version beside the live one, with its outputs in [from_, to) computed again. `set` (KEY=VALUE each,
+        also `settings_`) overrides the file; `from_landing` reads landing again; `versions` shows the `label`."""
         from tidemark.commands.backfill.build import BackfillRequest, build
 
         for values in alias(named, verb="backfill", instead_of={"set": "settings_"}).values():
@@ -226,7 +226,7 @@ class Pipeline:
 
     @explained
     def register(self, catalog: str | None = None, **asked: Unpack[RegisterOptions]) -> RegisterRecord:
-        """Make names of the tables that follow `promote`: a link for paths, and views in a schema of a catalog."""
+        """Make names of tables that always show the live version: a link for paths, views in a catalog's schema."""
         return register(self.context, catalog, **asked)
 
     @explained
@@ -260,7 +260,7 @@ class Pipeline:
     def explain(
         self, source: RowName, partition: str | int | None = None, offset: int | None = None
     ) -> ExplainRecord:
-        """The story of a row (one of `rows`, or its three names): its times, each step, what set its watermark."""
+        """Explain a row (an item of `rows`, or source, partition and offset): its times, steps and watermark."""
         return self.reader.explain(*row(source, partition, offset))
 
     @explained
@@ -279,19 +279,19 @@ class Pipeline:
     def report(
         self, out: Path | str | None = None, since: Moment = None, until: Moment = None, samples: bool = True
     ) -> WrittenPage:
-        """Write one HTML page of runs that ran, or have an as_of, in [since, until); `samples`: with text of rows."""
+        """Write an HTML page of the runs in [since, until), by execution or as_of; `samples` shows text of rows."""
         from tidemark.commands.report import write_report  # imported here: only a report draws
 
         target = None if out is None else file_path("out", out)
         return WrittenPage(write_report(self.reader, target, samples, *instants(self.context.clock(), since, until)))
 
     def path(self, table: str) -> TablePathRecord:
-        """The folder of a table in the live version, and names that follow `promote`."""
+        """The folder of a table in the live version, and names that always show the live version."""
         return self.reader.path(table)
 
     @explained
     def table(self, name: str) -> Dataset:
-        """A table cut at the last committed batch, as a pyarrow dataset; with its schema if it has no row yet."""
+        """A table up to the last committed batch, as a pyarrow dataset; an empty table has its schema, too."""
         return self.reader.table(name)
 
     test = explained(cases.test)

@@ -1,5 +1,5 @@
-"""Wraps every verb of a pipeline: it sees the tables as they are now, its failures become errors for people, and the
-caller's Spark session is left unchanged."""
+"""Wraps every verb of a pipeline: it uses the present tables, its failures become errors for people, and the caller's
+Spark session is left unchanged."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _ISOLATION = "tidemark.spark.session.isolation"
 
 
 _threads: set[int] = set()
-"""The threads that are in a verb."""
+"""Ids of the threads that run a verb."""
 _turn = threading.Lock()
 
 
 def explained(verb: Callable[P, T]) -> Callable[P, T]:
-    """Wrap a verb: it sees the live version of now, its failures become errors for people, and the process's Spark is
-    left as it was before the call. Verbs within a verb change nothing of Spark that the outer one relies on."""
+    """Wrap a verb: it uses the version that is live now, its failures become errors for people, and Spark in this
+    process is afterwards as before. Only the outermost verb restores Spark; verbs within it do not."""
     inner = object_errors.explained(_with_damage_named(_renewed(verb)))
 
     @wraps(verb)
@@ -44,7 +44,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 
 
 def _renewed(verb: Callable[P, T]) -> Callable[P, T]:
-    """Wrap a verb: tables that an earlier call opened are opened anew if others have replaced them."""
+    """Wrap a verb: tables that an earlier call opened are opened again if they have been replaced."""
 
     @wraps(verb)
     def wrapped(*args: P.args, **options: P.kwargs) -> T:
@@ -82,16 +82,16 @@ def _damage(called: Any) -> TidemarkError | None:  # noqa: ANN401 # a pipeline, 
 
 
 def _context_of(called: Any) -> RunContext | None:  # noqa: ANN401
-    """The context of the pipeline that was called; None if it is none."""
-    known = sys.modules.get("tidemark.context")  # whose import takes long, and without which there is no context
+    """The context of a pipeline, or `called` itself if it is a context; None for anything else."""
+    known = sys.modules.get("tidemark.context")  # not imported here: that is slow, and without it there is no context
     context = getattr(called, "context", called)
     return context if known is not None and isinstance(context, known.RunContext) else None
 
 
 @contextmanager
 def _spark_kept(args: tuple[Any, ...]) -> Iterator[None]:
-    """Restore, after the outermost verb of a thread, what it changes of Spark in this process. Settings of the whole
-    JVM are restored when no other thread is in a verb. Imports nothing if Spark is not imported."""
+    """After the outermost verb of a thread, restore Spark's state in this process. Settings of the whole JVM are
+    restored once no other thread runs a verb. Imports nothing if Spark is not imported."""
     before = _isolation().session_before() if "pyspark" in sys.modules else None
     with _turn:
         _threads.add(threading.get_ident())
