@@ -1,9 +1,9 @@
-"""Chooses the objects that a run takes, and the findings that listing them brings (time rules: the log).
+"""Chooses the objects that a run takes, and reports what is wrong with others (time rules: the log).
 
 An object is taken once per source and URI, and the ledger records it. The ledger also records contents that were only
 reported (changed after they were taken, too old, landed after close), with state `changed` and their tag, so that
-nothing is reported twice. The cost is that of listing: the ledger is read at four bytes an object, and whole rows are
-read only for objects that are listed.
+nothing is reported twice. Listing dominates the cost: the ledger is read at four bytes an object, and whole rows only
+for listed objects.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Discovery:
-    """Result of listing one source. `new` is in log order, with paths and refusals; `reported` are contents that
-    `findings` report and nobody reads: they go to the ledger with the run's first batch. `ahead` have landing times
-    after the clock's; `left_out` are names in the landing that are no objects, with the reasons."""
+    """Result of listing one source. `new`: objects to take, in log order, with paths and refusals. `reported`:
+    objects that are only mentioned in `findings`; the run's first batch records them. `ahead`: objects with landing
+    times after the clock's. `left_out`: skipped names, with the reasons."""
 
     new: tuple[LandedObject, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -46,8 +46,7 @@ class Discovery:
 
 @dataclass(slots=True)
 class KnownObject:
-    """The ledger's knowledge of a URI: its last state and its tag when it was taken (if ever), and the tags that were
-    reported."""
+    """Ledger entry of a URI: its last state, its tag when it was taken (if ever), and the tags that were reported."""
 
     batch_id: int = 0
     state: ObjectState | None = None
@@ -72,10 +71,11 @@ def discover(
 ) -> Discovery:
     """Find the objects of a source's log with a landing time of at most as_of - settle that no run has taken.
 
-    `previous_as_of` is that of the last run that listed this source (None: none did); `pending` objects of a planned
-    run count as taken. `now` is the clock's time, microseconds UTC. Writes nothing. A quarantined object that has
-    changed and a vanished one that is back are new again. A closed source has no new objects. Objects that landed
-    before a time up to which retention has forgotten objects are too old, even if `max_object_age` is larger now.
+    `previous_as_of` is the as_of of the last run that listed this source (None: no run did). `pending` objects of a
+    planned run count as taken. `now` is the clock's time, microseconds UTC. Writes nothing. A quarantined object that
+    has changed is new again, and so is a vanished object that is back. A closed source has no new objects. Objects
+    that landed before the time up to which retention has deleted ledger rows are too old, whatever `max_object_age`
+    is now.
     """
     forgotten = ledger.stores["objects"].number(FORGOTTEN)
     horizon = _Horizon(as_of, previous_as_of, settle, log.max_object_age, forgotten)
@@ -92,7 +92,7 @@ def discover(
 def _parted(
     listed: Iterable[Listed], known: Mapping[str, KnownObject], horizon: _Horizon, closed: bool
 ) -> tuple[list[Listed], dict[Diagnostic, list[Listed]]]:
-    """The listed objects that are new, and those to report."""
+    """Split listed objects into the new ones and the ones to report."""
     new: list[Listed] = []
     reported: dict[Diagnostic, list[Listed]] = {}
     for item in listed:
@@ -106,7 +106,7 @@ def _parted(
 
 
 def _until(now: int, pieces: Iterable[Listed], ahead: list[Listed]) -> Iterator[Listed]:
-    """The pieces without those that have later landing times, which go to `ahead`."""
+    """The pieces that have landed by `now`; pieces with later landing times are added to `ahead`."""
     for item in pieces:
         if item.modified > now:
             ahead.append(item)
@@ -115,7 +115,7 @@ def _until(now: int, pieces: Iterable[Listed], ahead: list[Listed]) -> Iterator[
 
 
 def known_objects(ledger: Ledger, source: str, uris: Sequence[str]) -> dict[str, KnownObject]:
-    """The ledger's knowledge of these objects of a source; objects that it has never seen are missing."""
+    """Ledger entries of these URIs of a source; URIs that the ledger has never seen are missing."""
     stored = {stored_uri(uri): uri for uri in uris}
     if not stored:
         return {}
@@ -165,8 +165,8 @@ class _Horizon:
     forgotten: int = 0
 
     def shows(self, item: Listed) -> bool:
-        """True if an object is to be looked up: it is at least `settle` old, and it is young enough or became too old
-        only since the previous run, by passing the limit or by arriving here."""
+        """True if an object is looked up in the ledger. It must be at least `settle` old, and not too old; or it
+        became too old only since the previous run, by its age or by arriving here late."""
         if item.modified > self.as_of - self.settle:
             return False
         if not self.too_old(item) or self.previous is None or self.max_age is None:

@@ -91,8 +91,8 @@ class LandingLocation:
 
 
 class Listed(NamedTuple):
-    """An object in the landing folder. `modified` is its landing time: that of the file if `landed_at` cannot be read
-    from its name. `arrived` is when its name or content last changed in the folder, by the file system's clock,
+    """An object in the landing folder. `modified` is its landing time: by `landed_at` from its name, else the time of
+    the file. `arrived` is when its name or content last changed in the folder, by the file system's clock,
     independent of the landing time."""
 
     uri: str
@@ -103,14 +103,14 @@ class Listed(NamedTuple):
 
 
 def list_objects(location: LandingLocation, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
-    """List the objects in the landing folder, in no particular order. `left_out` gets names that someone may miss
-    among them, with reasons: links that are not followed; if nothing is listed, what does not fit the placeholders.
+    """List the objects in the landing folder, in no particular order. `left_out` gets skipped names with the reasons:
+    links that are not followed and, if nothing is listed, names that do not fit the placeholders.
 
     With `max_object_age` and placeholders, only folders dated between as_of - max_object_age - `plus` of `landed_at`
     and as_of are opened, and one unit more on either side (at least a day, for time zones). A missing landing folder
     is an error, since it would look like a source without objects; a dated folder may be missing. In object storage a
-    prefix without objects is no error, since there are no folders and lifecycle rules may have deleted them; a
-    missing bucket is.
+    prefix without objects is no error: there are no folders, and lifecycle rules may have deleted the objects. A
+    missing bucket is an error.
     """
     left_out = {} if left_out is None else left_out
     found, any_listed = (_in_store if is_remote(location.root) else _in_folder)(location, as_of, left_out), False
@@ -271,6 +271,6 @@ def _on(template: str, time: datetime) -> str:
 
 
 def _moment(micros: int) -> datetime:
-    """A time as a date, kept two years away from the first and the last possible date."""
+    """A time as a date, limited to the years 3 to 9997."""
     least, most = ((bound - EPOCH) // timedelta(microseconds=1) for bound in (_FIRST, _LAST))
     return EPOCH + timedelta(microseconds=min(max(micros, least), most))

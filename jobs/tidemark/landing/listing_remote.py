@@ -1,8 +1,8 @@
 """Lists the objects in a landing prefix of object storage with their landing times, without opening any.
 
 As in a folder, hidden and `_`-prefixed names and copies under way are no objects; nor are keys that end in `/`, which
-mark empty folders. Listing goes page by page. With dated prefixes, only those that may hold objects that are young
-enough are requested. No other name is skipped, so that objects that sort before taken ones are found too.
+mark empty folders. Listing goes page by page. Of dated prefixes, only those that may hold young enough objects are
+requested. Nothing else is skipped, so objects that sort before taken ones are found, too.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def objects_below(
     patterns: Sequence[str],
     left_out: dict[str, str],
 ) -> Iterator[tuple[str, Found]]:
-    """The objects below `root`, with their URI relative to it. `left_out` gets one that does not fit, if any.
+    """The objects below `root`, with their URI relative to it. `left_out` gets one name that does not fit, if any.
 
-    `folders` are the dated folders that count (each ending in `/`); None: all whose names fit `patterns`, one for
-    each of the landing's dated `levels`. Without levels everything below the root counts.
+    `folders` are the dated folders to list (each ends in `/`); None: all folders that fit `patterns`, which has one
+    pattern for each dated level. Without `levels` everything below the root is listed.
     """
     location = RemoteLocation(root)
     dated = re.compile("".join(f"{level}/" for level in patterns))

@@ -1,7 +1,7 @@
-"""The seam between a pipeline and its inputs: the pieces of a source's log.
+"""Interface between a pipeline and its inputs: the pieces of a source's log.
 
-A piece is taken once, in order, whole, and can be read again exactly. Files are the one kind of input so far, with an
-object as the piece; another kind implements `SourceLog` and is chosen in `log_of`.
+A piece is taken once, in order and whole, and can be read again unchanged. Files are the only kind of input so far;
+their piece is an object. Another kind would implement `SourceLog` and be chosen in `log_of`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class SourceLog(Protocol):
 
     @property
     def max_object_age(self) -> int | None:
-        """Age in microseconds from which on a piece is too old to be taken; None: no age is."""
+        """Age in microseconds above which a piece is too old to be taken; None: no limit."""
         ...
 
     def pieces(self, as_of: int, left_out: dict[str, str] | None = None) -> Iterator[Listed]:
-        """The pieces there are, in no particular order; those after `as_of` (microseconds UTC) may be missing. What
-        is there, but is no piece, though someone may take it for one, goes to `left_out`: its name with the reason.
+        """All pieces, in no particular order; pieces after `as_of` (microseconds UTC) may be missing. `left_out` gets
+        the names of skipped entries that look like pieces, with the reasons.
 
         Raises TidemarkError if the input is missing.
         """
