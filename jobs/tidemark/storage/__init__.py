@@ -70,10 +70,11 @@ def delta_table(location: Location | str) -> DeltaTable:
 
 
 def dataset_of(location: Location, table: DeltaTable | None = None) -> Dataset:
-    """Open the newest state of the Delta table at a location, or the state in which it has been opened as `table`.
+    """Open the newest version of the Delta table at a location, or the version opened as `table`.
 
-    A folder's file system is Arrow's own: one written in Python is called by Arrow's threads while Python ends, which
-    aborts it (status 134; seen at four of ten scripts that read a table to their end, Arrow 26, Python 3.11)."""
+    A folder is read by Arrow's own file system. Arrow's threads call one written in Python even while Python ends,
+    which aborts Python (status 134; seen in four of ten scripts that read a table to their end, Arrow 26, Python
+    3.11)."""
     from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
     own = SubTreeFileSystem(str(location.resolve()), LocalFileSystem()) if isinstance(location, Path) else None
@@ -96,7 +97,7 @@ def read_if_there(location: Location) -> bytes | None:
 
 
 def write_bytes(location: Location, content: bytes, lasting: bool = False) -> None:
-    """Write a file or object, which appears whole or not at all; a `lasting` one is on the disk then."""
+    """Write a file or object, which appears whole or not at all. `lasting`: the file is also synced to the disk."""
     if isinstance(location, RemoteLocation):
         stores.store_of(location).put(location, content)
         return
@@ -133,8 +134,8 @@ def remove(location: Location) -> None:
 
 
 def open_file(text: str, known: tuple[int, str] | None = None) -> IO[bytes]:
-    """Open a file or object for reading from any position. If its size and tag are `known`, its content is the one
-    that had these, or reading fails."""
+    """Open a file or object for reading from any position. If size and tag of an object are `known`, reading fails
+    once its content has changed."""
     if is_remote(text):
         return io.BufferedReader(stores.Ranged(RemoteLocation(text), known), stores.PIECE)
     return Path(text).open("rb")
@@ -164,6 +165,5 @@ def tags_of(texts: list[str]) -> list[str | None]:
 
 
 def at_once(ask: Callable[[T], U], of: Iterable[T], *, remote: bool) -> list[U]:
-    """Results of `ask` for each item, in order; asked in parallel if a service is asked, which answers
-    slowly."""
+    """Results of `ask` for each item, in order; in parallel if `remote`, since a service answers slowly."""
     return stores.at_once(ask, list(of)) if remote else [ask(each) for each in of]

@@ -65,8 +65,8 @@ def delta_options() -> dict[str, str]:
 
 
 def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
-    """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
-    `after` a key. Folders of a hierarchical namespace are no objects."""
+    """Objects whose keys begin with the location's prefix + `below` and are greater than `after`, sorted by key, page
+    by page. Folders of a hierarchical namespace are no objects."""
     with _failures_translated(location):
         found = _container(location).list_blobs(
             name_starts_with=location.prefix + below, include=["metadata"], results_per_page=PAGE
@@ -126,8 +126,8 @@ def put(location: RemoteLocation, content: bytes) -> None:
 
 
 def put_if(location: RemoteLocation, content: bytes, tag: str | None) -> str | None:
-    """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
-    hold."""
+    """Write an object if its present tag is `tag` (None: if there is no object). Returns the new tag; None if the
+    condition did not hold."""
     condition = {"overwrite": False} if tag is None else {"overwrite": True, **_if_tag(tag)}
     with _failures_translated(location, _CHANGED):
         return _tag(_blob(location).upload_blob(content, **condition)["etag"])

@@ -1,4 +1,4 @@
-"""Errors of missing or unreadable files of tables: they name the file and what to do, whichever library found it."""
+"""Errors for missing or unreadable files of tables: they name the file and what to do, whichever library failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from tidemark.errors import TidemarkError, first_line
 
 UNREADABLE = (pa.ArrowException, OSError)
-"""Exceptions that reading such a file raises."""
+"""Exceptions that reading a damaged file raises."""
 _HINT = "`tidemark repair` with the pipeline file rebuilds it from landing or the events tables"
 _FILE = re.compile(
     r"/v\d+/(?P<table>[^\s'\"]+?)/(?:[^/\s'\"]+=[^/\s'\"]*/)*(?P<file>(?:part-|_delta_log/)[^\s'\",:)\]]+)"

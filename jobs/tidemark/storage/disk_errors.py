@@ -1,4 +1,4 @@
-"""Errors of a disk, in one sentence a fault, whichever of Python, Spark and delta-rs met them."""
+"""Errors for faults of a disk: one sentence for each fault, whether Python, Spark or delta-rs met it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of services for objects: by which code or words each is known, and what to do about it."""
+"""Faults of object storage services: the codes or words that show each fault, and what to do about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MESSAGES: dict[Kind, str] = {
 
 
 def _status(*codes: int) -> str:
-    """A pattern for statuses of HTTP as clients write them; other numbers, of lines, tasks or in names, are none."""
+    """A pattern for HTTP statuses as clients write them; it must not match numbers of lines, of tasks or in names."""
     before = r"^|[Ss]tatus(?: ?[Cc]ode)?:? ?|HTTP/[\d.]+ |\", |ResponseException: "
     return rf"(?:{before})(?:{'|'.join(map(str, codes))})\b"
 
@@ -39,7 +39,7 @@ _NETWORK = (
 )
 
 Faults: TypeAlias = dict[Kind, tuple[re.Pattern[str], str]]
-"""By kind, in the order in which they are looked for: the signs of a fault, and what to do."""
+"""By kind, in the order of the search: the signs of a fault, and what to do."""
 
 _S3: Faults = {
     "missing": (
@@ -147,4 +147,4 @@ OF_SERVICE: dict[Service, re.Pattern[str]] = {
     "azure": re.compile(r"abfss?://|\.(?:blob|dfs)\.core\.|Generic MicrosoftAzure error|hadoop\.fs\.azurebfs"),
     "gcs": re.compile(r"gs://[a-z0-9]|storage\.googleapis|Generic GCS error|cloud\.hadoop|hadoop\.fs\.gs"),
 }
-"""By which words a failure of Spark or delta-rs is known to be of a service."""
+"""Words in a failure of Spark or delta-rs that show which service caused it."""

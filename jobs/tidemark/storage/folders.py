@@ -46,8 +46,7 @@ def share(source: Location, target: Location, paths: Iterable[str]) -> None:
 
 
 def link(location: Path, target: str) -> None:
-    """Make a symbolic link, in one step also where there is one already. Does nothing if the file system has no
-    links."""
+    """Make or replace a symbolic link, in one step. Does nothing if the file system has no links."""
     fresh = location.with_name(f"{location.name}.partial")
     fresh.unlink(missing_ok=True)
     try:

@@ -1,7 +1,7 @@
 """Objects in Google Cloud Storage, through google-cloud-storage. Tags are generations.
 
-Credentials are those that GOOGLE_APPLICATION_CREDENTIALS names, else the machine's own, and none of them is stored.
-STORAGE_EMULATOR_HOST names another service than Google's own.
+Credentials come from the file in GOOGLE_APPLICATION_CREDENTIALS, else from the machine; they are never stored.
+STORAGE_EMULATOR_HOST is the address of a service other than Google's own.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _ABSENT, _CHANGED = frozenset({"404"}), frozenset({"412"})
 
 
 def endpoint() -> str | None:
-    """Address of the service that was set; None: Google's own."""
+    """Address of the configured service; None for Google's own."""
     given = os.environ.get(ENDPOINT) or None
     return given if given is None or "://" in given else f"http://{given}"
 
 
 def service_account() -> str | None:
-    """The file of the service account that is used; None: other credentials are. Raises TidemarkError for a file of a
-    kind that delta-rs cannot read."""
+    """The file of the service account in use; None with other credentials. Raises TidemarkError for a file that
+    delta-rs cannot read."""
     file = os.environ.get(CREDENTIALS)
     if not file:
         return None
@@ -57,17 +57,17 @@ def service_account() -> str | None:
 
 
 def delta_options() -> dict[str, str]:
-    """Storage options of delta-rs, which finds other credentials than a service account's file itself. With these it
-    reads the address of another service there, `gcs_base_url`. A commit is a conditional PUT, as everywhere on Google
-    Cloud Storage."""
+    """Storage options of delta-rs: the file of a service account, if any. delta-rs finds other credentials itself,
+    and reads the address of another service from that file (`gcs_base_url`). A commit is a conditional PUT, as
+    everywhere on Google Cloud Storage."""
     options = {"max_retries": str(ATTEMPTS - 1), "retry_timeout": f"{int(_LONGEST)}s"}
     file = service_account()
     return options if file is None else options | {"service_account": file}
 
 
 def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
-    """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
-    `after` a key."""
+    """Objects whose keys begin with the location's prefix + `below` and are greater than `after`, sorted by key, page
+    by page."""
     with _failures_translated(location):
         fields = "items(name,size,timeCreated,generation),nextPageToken"
         given = {"prefix": location.prefix + below, "page_size": PAGE, "fields": fields, **_waiting()}
@@ -133,8 +133,8 @@ def put(location: RemoteLocation, content: bytes) -> None:
 
 
 def put_if(location: RemoteLocation, content: bytes, tag: str | None) -> str | None:
-    """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
-    hold."""
+    """Write an object if its present tag is `tag` (None: if there is no object). Returns the new tag; None if the
+    condition did not hold."""
     with _failures_translated(location, _CHANGED):
         made = _blob(location)
         made.upload_from_string(content, _KIND, if_generation_match=int(tag or 0), **_waiting())
@@ -158,7 +158,7 @@ def delete(location: RemoteLocation) -> None:
 
 
 def _waiting() -> dict[str, Any]:
-    """How long each request waits, and that it is repeated: all of ours may be."""
+    """Timeouts and retries of a request. Every request of this module may be repeated."""
     from google.cloud.storage.retry import DEFAULT_RETRY
 
     return {"timeout": (10, 60), "retry": DEFAULT_RETRY.with_timeout(_LONGEST)}
@@ -174,7 +174,7 @@ def _client() -> Any:  # noqa: ANN401 # Google's own
 
 
 def _session() -> Any:  # noqa: ANN401 # Google's own
-    """Makes requests with the credentials of the client."""
+    """The session that makes requests with the credentials of the client."""
     return _clients_of(os.environ.get(ENDPOINT), os.environ.get(CREDENTIALS))[1]
 
 

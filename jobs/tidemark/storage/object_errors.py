@@ -1,4 +1,4 @@
-"""Errors of services for objects, in one sentence a fault: the bucket, and what to do; never a secret.
+"""Errors of object storage services: one sentence for each fault, with the bucket and what to do; never a secret.
 
 A service's own client, Spark's file system and delta-rs word a fault differently; users get one sentence for it.
 """
@@ -56,7 +56,7 @@ def explained(verb: Callable[P, T]) -> Callable[P, T]:
 
 
 def _without_values(error: Exception) -> TidemarkError:
-    """An unforeseen error, in words without values from the environment, which its own text and cause may contain."""
+    """The error for an unforeseen failure; values from the environment that its text may contain are hidden."""
     return TidemarkError(
         f"{type(error).__name__}: {next(iter(hidden(str(error)).splitlines()), '')}",
         hint="a setting with a value from the environment is part of what failed, which is not shown whole",
@@ -100,8 +100,8 @@ def failure(
     absent: Container[str] = (),
     changed: Container[str] = (),
 ) -> Exception:
-    """The error for a failure of a service's client, by its code, else by what else it `said`: FileNotFoundError for
-    an `absent` object, OSError for a `changed` one, else a TidemarkError for people."""
+    """The error for a failure of a service's client: FileNotFoundError if `code` is in `absent`, OSError if it is in
+    `changed`, else a TidemarkError for people, chosen by the texts in `said` (default: by `code`)."""
     if code in absent:
         return FileNotFoundError(f"there is no object {location}")
     if code in changed:

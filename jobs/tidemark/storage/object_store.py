@@ -1,7 +1,7 @@
-"""What a service for objects does: the seam between tidemark and S3, Azure Storage and Google Cloud Storage.
+"""Interface of object storage services: S3, Azure Storage and Google Cloud Storage.
 
-A module a service implements `ObjectStore`: `s3`, `azure` and `gcs`. To add a service, add such a module, its faults
-(`object_errors`), its addresses (`config/address.py`) and its settings of Spark (`spark/session/object_stores.py`).
+Each service is a module that implements `ObjectStore`: `s3`, `azure`, `gcs`. To add one, add the module, its faults
+(`object_errors`), addresses (`config/address.py`) and settings of Spark (`spark/session/object_stores.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol
 from tidemark.config.address import RemoteLocation
 
 ATTEMPTS = 8
-"""Number of attempts of a request before it has failed; waits double."""
+"""Number of attempts before a request fails; the wait doubles each time."""
 AT_ONCE = 16
-"""Number of requests side by side."""
+"""Number of parallel requests."""
 PAGE = 1000
 """Number of objects that one request lists."""
 _COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*)")
@@ -48,15 +48,15 @@ class Head(NamedTuple):
 
 
 class ObjectStore(Protocol):
-    """Requests to a service. Every failure is a TidemarkError that names the bucket and says what to do; an object
-    that does not exist is a FileNotFoundError, one that has changed an OSError."""
+    """Requests to a service. A missing object raises FileNotFoundError, a changed object OSError. Every other failure
+    is a TidemarkError that names the bucket and says what to do."""
 
     def delta_options(self) -> dict[str, str]:
-        """Storage options of delta-rs, with which of two commits of one version one fails."""
+        """Storage options of delta-rs. They make one of two concurrent commits of a version fail."""
 
     def listed(self, location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
-        """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only
-        those `after` a key."""
+        """Objects whose keys begin with the location's prefix + `below` and are greater than `after`, sorted by key,
+        page by page."""
 
     def has_commit(self, location: RemoteLocation) -> bool:
         """True if there is a Delta log with a commit, from one page of its listing."""
@@ -77,8 +77,8 @@ class ObjectStore(Protocol):
         """Write an object, replacing any earlier one."""
 
     def put_if(self, location: RemoteLocation, content: bytes, tag: str | None) -> str | None:
-        """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did
-        not hold."""
+        """Write an object if its present tag is `tag` (None: if there is no object). Returns the new tag; None if the
+        condition did not hold."""
 
     def copy(self, source: RemoteLocation, target: RemoteLocation) -> None:
         """Copy an object within the service."""

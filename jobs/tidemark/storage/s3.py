@@ -24,7 +24,7 @@ _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FIL
 
 
 def endpoint() -> str | None:
-    """Address of the S3 service that was set; None: Amazon's own, by region."""
+    """Address of the configured S3 service; None for Amazon's own."""
     given = str(_client().meta.endpoint_url)
     return None if _AMAZON.match(given) else given
 
@@ -35,7 +35,7 @@ def region() -> str:
 
 
 def attempts() -> int:
-    """Number of attempts of a request before it has failed."""
+    """Number of attempts before a request fails."""
     given = os.environ.get("AWS_MAX_ATTEMPTS", "")
     return int(given) if given.isdigit() and int(given) else ATTEMPTS
 
@@ -57,8 +57,8 @@ def delta_options() -> dict[str, str]:
 
 
 def _of_a_profile() -> dict[str, str]:
-    """Credentials of a profile, which delta-rs does not read, in memory only. It finds and renews other credentials
-    itself."""
+    """Credentials of a profile, in memory only, since delta-rs does not read profiles. It finds and renews other
+    credentials itself."""
     found = _client()._request_signer._credentials
     if found is None or found.method in _FOUND_BY_ALL:
         return {}
@@ -68,8 +68,8 @@ def _of_a_profile() -> dict[str, str]:
 
 
 def listed(location: RemoteLocation, below: str = "", after: str = "") -> Iterator[Found]:
-    """The objects whose keys begin with the location's prefix and `below`, sorted by key, page by page; only those
-    `after` a key."""
+    """Objects whose keys begin with the location's prefix + `below` and are greater than `after`, sorted by key, page
+    by page."""
     given: dict[str, Any] = {"Bucket": location.bucket, "Prefix": location.prefix + below, "StartAfter": after}
     with translate_failures(location):
         for page in _client().get_paginator("list_objects_v2").paginate(**given, PaginationConfig={"PageSize": PAGE}):
@@ -111,8 +111,8 @@ def read_range(location: RemoteLocation, tag: str, first: int, last: int) -> byt
 
 
 def put_if(location: RemoteLocation, content: bytes, tag: str | None) -> str | None:
-    """Write an object if it has this tag (None: if there is none). Returns the new tag; None if the condition did not
-    hold."""
+    """Write an object if its present tag is `tag` (None: if there is no object). Returns the new tag; None if the
+    condition did not hold."""
     condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": _quoted(tag)}
     with translate_failures(location, CHANGED):
         answer = _client().put_object(Bucket=location.bucket, Key=location.key, Body=content, **condition)

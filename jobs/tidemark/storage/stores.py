@@ -1,4 +1,4 @@
-"""Finds the service of a location, and does what takes several requests to it."""
+"""Finds the service of a location, and runs operations that take several requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ U = TypeVar("U")
 
 PIECE = 1 << 20
 FEWEST = 50
-"""Number of objects from which one page of a listing is faster than a request for each."""
+"""From this number of objects on, one page of a listing is faster than one request per object."""
 _STORES: dict[Service, ObjectStore] = {"s3": s3, "azure": azure, "gcs": gcs}
 
 
@@ -35,14 +35,14 @@ def tag_of(location: RemoteLocation) -> str | None:
 
 
 def tags_of(locations: Sequence[RemoteLocation]) -> list[str | None]:
-    """Tags of objects of one bucket, None if there is no object. Lists their common prefix as far as that costs less
-    than a request for each; asks one by one for the rest."""
+    """Tags of objects of one bucket, None if there is no object. Lists their common prefix while that is cheaper than
+    one request per object; asks for each of the rest."""
     keys = sorted({location.key for location in locations})
     found: dict[str, str | None] = {}
     if len(keys) >= FEWEST:
         common = os.path.commonprefix(keys)  # noqa: RUF071 # a prefix of characters, not of path parts
         root, wanted = locations[0].root, set(keys)
-        after = "" if root.service == "azure" else keys[0][:-1]  # Azure lists what lies before, too, and we count it
+        after = "" if root.service == "azure" else keys[0][:-1]  # Azure lists keys before it, too, and we count
         for item in islice(store_of(root).listed(root, common, after), len(keys) // FEWEST * PAGE):
             if item.key in wanted:
                 found[item.key] = item.tag
@@ -60,8 +60,8 @@ def at_once(ask: Callable[[T], U], of: list[T]) -> list[U]:
 
 
 class Ranged(io.RawIOBase):
-    """An object that is read piece by piece. All pieces are of one content: the content at the time of opening, or
-    the one whose size and tag are `known`."""
+    """An object that is read piece by piece. All pieces belong to one content: the content at the time of opening, or
+    the content with the `known` size and tag."""
 
     def __init__(self, location: RemoteLocation, known: tuple[int, str] | None = None) -> None:
         super().__init__()

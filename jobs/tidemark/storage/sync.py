@@ -1,5 +1,5 @@
-"""Has files reach the disk: a file system may keep what was written in memory for half a minute, and loses it with
-the power. Objects have reached it when they are written."""
+"""Syncs files to the disk: a file system may keep written data in memory for half a minute, and a power failure loses
+it. Objects in object storage are durable once they are written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from tidemark.config.address import RemoteLocation
 
 _AT_ONCE = 8
-"""Files that are waited for side by side: a file system writes down what several ask for at once."""
+"""Number of files synced in parallel: the file system then writes them together."""
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM, errno.EISDIR}
-"""How a file system says that a folder cannot be synced, or that this user may not open it."""
+"""Errors of a file system for a folder that it cannot sync, or that this user may not open."""
 
 
 def sync(files: Iterable[Path], folders: Iterable[Path]) -> None:
-    """Return when files and the names in folders are on the disk. A file that is gone is passed over. OSError: the
-    disk could not write one."""
+    """Return when files and the names in folders are on the disk. Files that are gone are skipped. Raises OSError if
+    the disk could not write a file."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(sync_file, sorted(set(files))))
         list(pool.map(sync_folder, sorted(set(folders))))
@@ -41,7 +41,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Return when the names in a folder are on the disk, or at once where a file system has no such thing."""
+    """Return when the names in a folder are on the disk, or at once if the file system cannot sync folders."""
     try:
         _sync(path)
     except OSError as error:
