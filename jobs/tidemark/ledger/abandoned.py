@@ -14,7 +14,7 @@ from tidemark.ledger.tables.rows import batch_row
 from tidemark.ledger.tail import ABANDONED, ABANDONING, BLOCKED, PLANNED
 
 BEFORE = {ABANDONING: (PLANNED, BLOCKED), ABANDONED: (ABANDONING,)}
-"""Statuses from which batches are set to each status."""
+"""By new status: the statuses that batches may have before."""
 
 
 def set_aside(
@@ -24,8 +24,8 @@ def set_aside(
     reason: str,
     written: tuple[LastWrite, ...] | None = None,
 ) -> None:
-    """Set the rows of a run's uncommitted batches to `status`, with the reason. Repeated for one status, it changes
-    nothing. Raises Held if another command has finished the run, or its abandonment, meanwhile."""
+    """Set the rows of a run's uncommitted batches to `status`, with the reason. A repeated call changes nothing.
+    Raises Held if another command has finished the run, or its abandonment, meanwhile."""
     turned = [replace(each, status=status, reason=reason, written=written) for each in records]
     if status == ABANDONED:
         turned = chained(ledger.settled_before(records[0].batch_id), turned)
@@ -36,8 +36,8 @@ def set_aside(
 
 
 def skip(ledger: Ledger, base: Ledger, first: int) -> None:
-    """Copy the abandoned batches before `first` from `base`: their numbers are not used here either. Nothing was
-    withdrawn from the tables of this ledger, so their logs must know only the writes that they had to know before."""
+    """Copy the abandoned batches before `first` from `base`, so that their numbers are not used here either. Their
+    `written` stays as in the batch before them, since nothing was withdrawn from this ledger's tables."""
     newest, before = ledger.stores["batches"].newest() or 0, ledger.settled_before(first)
     gap = [each for each in base.recorded(newest + 1, first - 1) if each.status == ABANDONED]
     if gap:

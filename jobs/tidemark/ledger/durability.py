@@ -1,5 +1,5 @@
-"""Has commits to tables last: the files of a commit, those that it added and their folders reach the disk before
-anything relies on them. Work goes with what was committed, not with what lies behind it."""
+"""Makes commits to tables durable: log entries, added files and their folders are on the disk before anything relies
+on them. The cost depends on the size of new commits, not on the size of the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_CHECKPOINT = ("_last_checkpoint", "._last_checkpoint.crc")
 
 @contextmanager
 def lasting(*tables: Location) -> Iterator[None]:
-    """Have what is committed to tables in here be on the disk at the end."""
+    """Context manager: commits made to the tables inside are on the disk at its end."""
     locations = [table for table in tables if isinstance(table, Path)]
     newest = {location: max(_Log.of(location).entries, default=-1) for location in locations}
     yield
@@ -28,8 +28,8 @@ def lasting(*tables: Location) -> Iterator[None]:
 
 
 def settle(tables: Iterable[Location], first: int) -> None:
-    """Return when what batches from `first` on have committed to tables is on the disk, whoever wrote it, with the
-    commits since that are of no batch."""
+    """Return when all commits to the tables since the last batch before `first` are on the disk, whoever wrote them,
+    also commits that belong to no batch."""
     _sync([_Commits.of_batches(table, first) for table in dict.fromkeys(tables) if isinstance(table, Path)])
 
 
@@ -61,7 +61,7 @@ class _Commits:
 
     @classmethod
     def after(cls, table: Path, version: int) -> _Commits:
-        """Those that follow the one of a version."""
+        """The commits after a version of the table."""
         found, log = cls(table), _Log.of(table)
         for number in sorted(each for each in log.entries if each > version):
             found._take(number, log, _lines(table, number))
@@ -69,7 +69,7 @@ class _Commits:
 
     @classmethod
     def of_batches(cls, table: Path, first: int) -> _Commits:
-        """The newest, back to the last one that writers made of batches before `first` alone."""
+        """The newest commits, back to the last commit of batches before `first`, which is left out."""
         found, log = cls(table), _Log.of(table)
         for number in sorted(log.entries, reverse=True):
             lines = _lines(table, number)

@@ -1,4 +1,4 @@
-"""Objects that should not have landed. People name them; versions that backfills build leave them out."""
+"""Objects that should not have landed. Users name them; versions built by backfills leave them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that record the state of every partition, so that reading states costs the same however long history is."""
+"""Batches that record the state of every partition, so that the cost of reading states does not grow with history."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def records_all(batch_id: int) -> bool:
 
 
 def full_states_before(batch_id: int) -> int:
-    """The first batch whose states must be read to know those before `batch_id`."""
+    """The first batch to read for the states of all partitions before `batch_id`."""
     return (batch_id - 1) // FULL_STATES_EVERY * FULL_STATES_EVERY

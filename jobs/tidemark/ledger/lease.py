@@ -1,7 +1,7 @@
 """The pipeline's lock on storage without a file system: a small object that its holder renews.
 
-It is made only if there is none, and renewed and taken over only by its tag, so that one of two holders wins. A
-holder that dies stops renewing: its lease ends when the object is older than the lease lasts, by the service's clock.
+The object is created only if missing, and renewed or taken over only by its last tag, so that one of two holders
+wins. The lease of a dead holder ends when the object is older than the lease lasts, by the service's clock.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Lease:
         return store_of(self.location)
 
     def take(self, wait: bool) -> None:
-        """Make the object, or take it over once its lease has ended. Raises Held, unless it may `wait`, if another
+        """Create the object, or take it over once its lease has ended. Without `wait`, raises Held if another process
         has it."""
         self.renewed = time.monotonic()
         tag = self._store.put_if(self.location, self._content(), None)
@@ -152,7 +152,7 @@ class Lease:
         return tag is not None
 
     def _content(self, released: bool = False) -> bytes:
-        """A new content each time: tags depend on content, so that none occurs twice."""
+        """The content of the lease object, new each time: tags depend on content, so no tag occurs twice."""
         self.written += 1
         known = {
             "holder": f"process {os.getpid()} on {socket.gethostname()}",

@@ -1,9 +1,9 @@
 """The ledger of one version: plans of runs, their results, and the progress of each partition.
 
-A run is planned before it does anything. First its objects go to `plans` under a random token, then all its rows of
-`batches` (status `planned`) in ONE commit that fails if the first of them exists. After any later crash the recorded
-plan is carried out; plans whose token no batch has are void. Every write below is idempotent, so that a run that died
-may be carried on from any point. No cost grows with history: files are chosen by the statistics of their batch ids.
+A run is planned before it does anything. First its objects go to `plans` under a random token. Then all its rows of
+`batches` (status `planned`) go in ONE commit, which fails if the first of them exists already. After a later crash
+the recorded plan is carried out; rows of `plans` are void if no batch has their token. Every write is idempotent, so
+a run can go on from any point. No cost grows with history: files are chosen by the statistics of their batch ids.
 """
 
 from __future__ import annotations
@@ -96,10 +96,9 @@ class Ledger:
         return tail_of(self.stores["batches"].newest(), self.recorded)
 
     def plan(self, plan: RunPlan, records: Sequence[BatchRecord], noticed: Noticed | None = None) -> None:
-        """Record a run before it does anything; its records share one token, `plan`, which is new (`new_token`).
+        """Record a run before it does anything; its records share one new token, `plan` (see `new_token`).
 
-        Raises Held if another run has planned a batch of this number, or anything, in the meantime. Then nothing of
-        this plan counts.
+        Raises Held if another run has planned batches in the meantime; this plan is then void.
         """
         tokens = {record.plan for record in records}
         expected = [batch.batch_id for batch in plan.batches]
@@ -124,7 +123,7 @@ class Ledger:
         return tuple(sorted(taken, key=lambda item: (item.source, item.order)))
 
     def noticed(self, record: BatchRecord) -> Noticed:
-        """Results of listing that the plan of a pending run's first batch keeps; nothing for other batches."""
+        """Findings and reported objects, from the plan of a pending run's first batch; empty for other batches."""
         rows = self._planned(record.batch_id, record.plan)
         items = list(map(landed_object, of_objects(rows)))
         return Noticed(
@@ -133,7 +132,7 @@ class Ledger:
         )
 
     def states(self, before: int) -> dict[tuple[str, str], PartitionState]:
-        """The state of every partition as the batches before `before` left it."""
+        """The state of every partition before batch `before`."""
         rows = self.stores["watermarks"].read(full_states_before(before), before - 1)
         rows.sort(key=itemgetter("batch_id"))
         newest = {(row["source"], row["partition"]): row for row in rows}
@@ -146,8 +145,8 @@ class Ledger:
         findings: Sequence[Finding],
         objects: Sequence[LandedObject] = (),
     ) -> list[TableDigest]:
-        """Record, before a batch is committed, the states that it changed, its findings and, if nothing can stop it
-        any more, its objects as taken. The tables are written in parallel."""
+        """Record, before a batch is committed, its changed states, its findings and its objects as taken. Give
+        `objects` only if no check can block the batch any more. The tables are written in parallel."""
         with ThreadPoolExecutor(2) as beside:
             stated = beside.submit(self.record_states, batch_id, states)
             taken = beside.submit(self._record_objects, batch_id, objects)
@@ -156,7 +155,7 @@ class Ledger:
         return [stated.result(), found]
 
     def record_states(self, batch_id: int, states: Mapping[tuple[str, str], PartitionState]) -> TableDigest:
-        """Record the states that a batch changed (of all partitions where `records_all`)."""
+        """Record the states that a batch changed, or all states if `records_all` says so."""
         return self._record("watermarks", batch_id, state_rows(batch_id, states))
 
     def record_findings(self, batch_id: int, findings: Sequence[Finding]) -> TableDigest:
@@ -168,7 +167,7 @@ class Ledger:
         return tuple(finding(row) for row in self.stores["diagnostics"].read(batch_id, batch_id))
 
     def record_checks(self, record: BatchRecord, checks: Sequence[Check], of: str = "record") -> None:
-        """Record checks of the run that a batch ends, once for each name `of`."""
+        """Record checks of the run that a batch ends, once for each writer name `of`."""
         rows = check_rows(record.batch_id, record.run_id, checks)
         if rows:
             self.stores["quality"].append(rows, of, record.batch_id)
@@ -187,7 +186,7 @@ class Ledger:
         self._turn(replace(record, status=BLOCKED), written_with(self, self._before(record), record), "block")
 
     def digests(self, batch_id: int) -> dict[str, TableDigest]:
-        """Digests of a batch's rows in the small tables for which a batch records one."""
+        """Digests of a batch's rows of `watermarks` and `diagnostics`."""
         read = {name: self.stores[name].read(batch_id, batch_id) for name in ("watermarks", "diagnostics")}
         return {name: digest_rows(name, rows) for name, rows in read.items()}
 
@@ -213,14 +212,14 @@ class Ledger:
         return done
 
     def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:
-        """Replace the row of a batch, once what the batch has written to tables is on the disk."""
+        """Replace the row of a batch, once its writes to all tables are on the disk."""
         settle([self.folder / each.table for each in written if each.batch_id == record.batch_id], record.batch_id)
         number, row = record.batch_id, batch_row(record)
         with lasting(self.folder / "batches"):
             self.stores["batches"].turn(number, number, [row], how, (PLANNED, BLOCKED))
 
     def _before(self, record: BatchRecord) -> BatchRecord | None:
-        """The last batch before a batch of a run that is committed or abandoned."""
+        """The last committed or abandoned batch before a batch."""
         known = self._committed
         return known if known and known.batch_id == record.batch_id - 1 else self.settled_before(record.batch_id)
 
@@ -230,15 +229,15 @@ class Ledger:
             self.stores["objects"].append(rows, "commit", batch_id)
 
     def batches(self, first: int, last: int) -> list[BatchRecord]:
-        """The recorded batches first..last, in order; those that don't exist or are abandoned are left out."""
+        """The recorded batches first..last, in order, without abandoned ones."""
         return kept(self.recorded(first, last))
 
     def before(self, first: int, which: Which = kept) -> BatchRecord | None:
-        """The last batch before `first` that `which` keeps, by default one that is not abandoned."""
+        """The last batch before `first` that `which` keeps; by default, abandoned batches are skipped."""
         return last_before(self.recorded, first, which)
 
     def settled_before(self, first: int) -> BatchRecord | None:
-        """The last committed or abandoned batch before `first`: its row says what tables' logs must know."""
+        """The last committed or abandoned batch before `first`: its row lists the last writes that logs must have."""
         return last_before(self.recorded, first, settled)
 
     def recorded(self, first: int, last: int) -> list[BatchRecord]:
@@ -253,7 +252,7 @@ class Ledger:
         return [batch_record(blank | row) for row in ordered if row["status"] == COMMITTED]
 
     def store(self, table: str) -> Store:
-        """A table of the version, whoever writes it, for reading its log and its rows."""
+        """A table of the version (a small one or one of Spark's), for reading its log and rows."""
         if table not in self._others:
             self._others[table] = self.stores.get(table) or Store(self.folder / table, pa.schema([]))
         return self._others[table]
@@ -265,8 +264,8 @@ class Ledger:
         return [Accounted(row["batch_id"], row["run_id"], accounts_of(row)) for row in ordered]
 
     def first_since(self, as_of: int) -> int:
-        """The first committed batch of a run at or after `as_of`; if there is none, the one after the last. Searches
-        by halving, as as_of never goes back."""
+        """The first committed batch whose run is at or after `as_of`; if there is none, the number after the last
+        batch. A binary search, since as_of never decreases."""
         low, high = 1, self.last().committed_through + 1
         while low < high:
             middle = (low + high) // 2
@@ -275,8 +274,8 @@ class Ledger:
         return low
 
     def run(self, run_id: str) -> RunRange | None:
-        """The batches of a run; None if it was never planned, or was abandoned. Reads only the column `run_id`, of
-        files that may have it."""
+        """The batches of a run; None if it was never planned, or was abandoned. Of files without the run, only the
+        column `run_id` is read."""
         columns = ["batch_id", "status", "run_first", "run_last"]
         rows = self.stores["batches"].lookup("run_id", pa.array([run_id]), columns)
         ends = [row for row in rows if row["status"] != ABANDONED and row["batch_id"] == row["run_last"]]

@@ -23,11 +23,11 @@ _TRIES, _PAUSE = 5, 0.02  # seconds
 
 @contextmanager
 def hold(root: Location, wait: bool = False) -> Iterator[Callable[[], None] | None]:
-    """Hold `<root>/lock` while the block runs. A lease in object storage may be lost meanwhile: for it the block gets
-    a function that raises Held then. A lock on a file is never lost: the block gets None.
+    """Hold `<root>/lock` while the block runs. A lease in object storage may be lost: then the function that the
+    block gets raises Held. A lock on a file is never lost: the block gets None.
 
     Without `wait` a lock held by another process raises Held, within a tenth of a second. The operating system drops
-    the lock with its process, however that ended, so a dead one never blocks. The file itself stays.
+    the lock when its process ends, so a dead process never blocks. The file itself stays.
     """
     if isinstance(root, RemoteLocation):
         with hold_lease(root / "lock", wait, fence=partial(versions.fence, root)) as still_held:
@@ -82,7 +82,7 @@ def _opened(path: Path) -> int:
 
 
 def _take(handle: int, path: Path, wait: bool) -> None:
-    """Take the lock. `holder` shares it for a moment to look: who is refused tries again until no reader can be."""
+    """Take the lock. `holder` holds a shared lock for a moment; several attempts outlast that."""
     for left in reversed(range(_TRIES)):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -1,10 +1,10 @@
-"""Finds tables whose log has lost commits: after a power loss, or because one table was restored from a copy; and
-those that a repair has opened, and not finished or left without rows.
+"""Finds tables whose log has lost commits (by a power loss, or since one table was restored from a copy), and tables
+with rows that a repair has not put back.
 
 A log records the last batch of every writer. With each committed batch the ledger records the last batch that brought
-rows to a table, for every table and writer. A log that ends before that has lost commits. If a small table's log
-knows a batch that `batches` does not, `batches` has lost some. Only logs are read and, if a table's log knows less,
-the rows of that one batch: tables that were rebuilt know fewer writers.
+rows to a table, for every table and writer. A log that ends before that batch has lost commits. If a small table's
+log has a batch that `batches` lacks, `batches` has lost commits. Only logs are read. If a log ends too early, the
+rows of that one batch are counted, since rebuilt tables have fewer writers in their logs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WRITERS = {
     "diagnostics": ("record",),
     "quality": ("record", "streams", "release"),
 }
-"""Writers of the small tables whose numbers are those of batches."""
+"""Writers of the small tables that record batch ids in the log."""
 HINT = "`tidemark repair` with the pipeline file makes what is lost again, from landing or the events tables"
 _SUBSTREAMS = "substreams"
 _AT_ONCE = 4
@@ -44,7 +44,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Loss:
-    """A table whose log lacks batch `recorded`, and maybe earlier ones, and knows only those up to `known`."""
+    """A table whose log ends at batch `known`, though batch `recorded` wrote to it."""
 
     table: str
     writer: str
@@ -68,7 +68,7 @@ class Loss:
 
 
 def written_with(ledger: Ledger, before: BatchRecord | None, record: BatchRecord) -> tuple[LastWrite, ...]:
-    """Last writes that tables' logs know once batch `record` is committed after the batch `before`."""
+    """Last writes that tables' logs have once batch `record` is committed after the batch `before`."""
     found = {(each.table, each.writer): each for each in must_know(ledger, before)}
     for each in (*_spark(record), *_small(ledger, record.batch_id)):
         found[each.table, each.writer] = each
@@ -76,8 +76,8 @@ def written_with(ledger: Ledger, before: BatchRecord | None, record: BatchRecord
 
 
 def must_know(ledger: Ledger, record: BatchRecord | None) -> tuple[LastWrite, ...]:
-    """Last writes that tables' logs must know after a committed or abandoned batch. For a batch recorded before this
-    was, they follow from digests; only in the first version, since a backfill writes without numbers."""
+    """Last writes that tables' logs must have after a committed or abandoned batch. An old batch without `written`
+    gives them by its digests; only in the first version, since a backfill writes without batch ids."""
     if record is None:
         return ()
     if record.written is not None:
@@ -104,12 +104,12 @@ def losses(ledger: Ledger, tables: Collection[str] | None = None) -> dict[str, L
         found = list(pool.map(lambda each: _loss(ledger.store(each.table), each), asked))
     found += _unfinished(ledger, newest, tables)
     ordered = sorted(filter(None, found), key=lambda each: (not each.left, -each.known))
-    return {loss.table: loss for loss in ordered}  # the last one of a table: what runs refuse hides what they do not
+    return {loss.table: loss for loss in ordered}  # the last one wins: a loss that makes runs fail hides others
 
 
 def ensure_whole(ledger: Ledger, tables: Collection[str] | None = None) -> None:
-    """Ensure that no table has lost commits, other than rows that a repair could not put back and has named. Raises
-    TidemarkError that names the first that has, and what to do."""
+    """Raise TidemarkError for the first table that has lost commits, with what to do. Rows that a repair could not
+    put back, and has reported, do not count."""
     for loss in losses(ledger, tables).values():
         if not loss.left:
             raise TidemarkError(
@@ -147,7 +147,7 @@ def _spark(record: BatchRecord) -> Iterator[LastWrite]:
 
 
 def _digested(record: BatchRecord) -> Iterator[LastWrite]:
-    """Writes of a batch to small tables, as far as its own row has them."""
+    """Writes of a batch to small tables, by the digests and the number of objects in its row."""
     rows = {digest.table: digest.rows for digest in record.digests} | {"objects": record.objects}
     for table in ("watermarks", "diagnostics", "objects"):
         if rows.get(table):
@@ -187,7 +187,7 @@ def _loss(store: Store, each: LastWrite) -> Loss | None:
 
 
 def _unfinished(ledger: Ledger, newest: int, tables: Collection[str] | None) -> Iterator[Loss]:
-    """Losses of the tables that a repair has opened and not finished; `newest` is the newest batch."""
+    """Losses of tables with rows that a repair has not put back; `newest` is the newest batch."""
     for table, (batches, left) in unfinished.tables(ledger.damaged).items():
         first, last = batches or (1, newest)
         if tables is None or table in tables:

@@ -32,9 +32,9 @@ def retain(ledger: Ledger, first_batch: int, modified: int | None) -> None:
     """Forget batches before `first_batch`: their rows of `batches`, `watermarks` and `diagnostics`, and objects that
     landed before `modified` (microseconds; None: objects are kept for ever).
 
-    Whole files are removed, so some rows stay longer. What the next run reads always stays: the last committed run,
-    and states from their last full record on. So does the row of the batch before the first run that stays: its
-    replay begins with the progress that this row has.
+    Only whole files are removed, so some rows stay longer. Rows that the next run reads always stay: the last
+    committed run, and states from the last full record on. The batch before the first kept run stays, too: a replay
+    of that run starts from its progress.
     """
     tail = ledger.last()
     first = min(first_batch, tail.last_run.first if tail.last_run else 0)

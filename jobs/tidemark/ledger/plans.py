@@ -16,15 +16,15 @@ from tidemark.storage import Location
 
 @dataclass(frozen=True)
 class Noticed:
-    """Results of listing besides the objects to take: findings, and the contents that were reported."""
+    """Results of listing besides the objects to take: findings, and objects that were only reported."""
 
     findings: tuple[Finding, ...] = ()
     reported: tuple[LandedObject, ...] = ()
 
 
 def new_token() -> str:
-    """Return the token of one plan. Each attempt to plan needs its own, also of a run that is planned once more: one
-    that died before it was recorded leaves rows under its token, which no batch may name."""
+    """Return a new token for one attempt to plan. An attempt that died before it was recorded leaves rows under its
+    token, so a run that is planned again needs another one."""
     return uuid.uuid4().hex
 
 

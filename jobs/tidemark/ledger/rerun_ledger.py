@@ -1,4 +1,4 @@
-"""The ledger of a slice: recorded runs, made again beside the version that has them."""
+"""The ledger of a slice: recorded runs, computed again beside the version in which they are recorded."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tidemark.storage import Location
 
 
 class SliceLedger(Ledger):
-    """Ledger whose batches have the numbers and objects of those of `base`. It keeps no objects and no listing
-    findings of its own. It is never repaired: a slice that was interrupted is made from the beginning."""
+    """Ledger whose batches have the numbers and objects of the batches of `base`. It keeps no objects and no listing
+    findings of its own. It is never repaired: an interrupted slice is made again from the beginning."""
 
     def __init__(self, root: Location, base: Ledger) -> None:
         super().__init__(root, 1)
         self.base = base
 
     def begin(self, before: BatchRecord, states: Mapping[tuple[str, str], PartitionState]) -> None:
-        """Record a batch and the states that it left; the first run goes on from these."""
+        """Record the batch before the slice, and the states after it: the first run goes on from them."""
         self.stores["batches"].append([batch_row(before)])
         self.record_states(before.batch_id, states)
 
@@ -49,5 +49,5 @@ class SliceLedger(Ledger):
         return record
 
     def _turn(self, record: BatchRecord, written: Sequence[LastWrite], how: str) -> None:  # noqa: ARG002 - it is removed
-        """Replace the row of a batch; nothing of a slice has to outlast a power loss."""
+        """Replace the row of a batch, without a sync: a slice need not survive a power loss."""
         self.stores["batches"].replace(f"batch_id = {record.batch_id}", [batch_row(record)], how, record.batch_id)

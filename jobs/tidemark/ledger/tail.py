@@ -1,5 +1,5 @@
-"""Finds where a ledger ends: its last run, and the rest of a run that has not ended. Of abandoned batches only the
-numbers count, which are not used again."""
+"""Finds the end of a ledger: its last run, and the rest of a run that has not ended. Abandoned batches are skipped,
+but their numbers are not used again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class RunRange:
 
 @dataclass(frozen=True)
 class Tail:
-    """End of a ledger. `as_of` (microseconds) and `configuration` (JSON) are those of the last planned batch;
-    `combined` and `last_run` those of the last run that is wholly committed; `pending` the batches of a later run
-    from its first uncommitted one on. `unended` is the first committed batch of a run whose rest was abandoned: the
-    next run ends it (None: there is none)."""
+    """End of a ledger. `as_of` (microseconds) and `configuration` (JSON) come from the last planned batch, `combined`
+    and `last_run` from the last fully committed run. `pending`: batches of a later run, from its first uncommitted
+    one on. `unended`: first committed batch of a run whose rest was abandoned and that the next run ends; None if
+    there is none."""
 
     next_batch_id: int = 1
     as_of: int | None = None
@@ -70,8 +70,8 @@ def settled(records: Iterable[BatchRecord]) -> list[BatchRecord]:
 
 
 def last_before(read: Read, first: int, which: Which = kept) -> BatchRecord | None:
-    """The last batch before `first` that `which` keeps, by default one that is not abandoned; None if there is
-    none."""
+    """The last batch before `first` that `which` keeps; None if there is none. By default, abandoned batches are
+    skipped."""
     span = 1
     while first > 1:
         if found := which(read(max(1, first - span), first - 1)):

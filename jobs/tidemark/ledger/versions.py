@@ -33,13 +33,12 @@ Batches = tuple[int, int]
 
 @dataclass(frozen=True)
 class Made:
-    """Origin of a version that a backfill made: for outputs in [from_, to) (None: up to the last run), by a
-    `configuration` (JSON) and its fingerprint, from the version `base`, whose last batch then was `through`.
-    `rebuilt` is the first batch that differs (None: none does), `input_rows` the number of events judged again,
-    `difference` the differences (JSON); `from_landing`: landing was reread, and rows may have other numbers. `origin`
-    is the version that began the numbering of its rows (None: itself, or recorded before it was). `backfilled`: the
-    batches, first and last, that this backfill made and that earlier ones had made in the base (None: recorded before
-    that was). Times in microseconds."""
+    """Origin of a version that a backfill made for outputs in [from_, to) (`to` None: up to the last run), by a
+    `configuration` (JSON) with its fingerprint. It started from the version `base`, whose last batch then was
+    `through`. `rebuilt`: first batch that differs (None: no batch). `input_rows`: number of events judged again.
+    `difference`: the differences (JSON). `from_landing`: landing was read again, so rows may have other offsets.
+    `origin`: version whose row numbering it uses (None: its own, or not recorded). `backfilled`: first and last batch
+    of this backfill and of earlier ones in the base (None: not recorded). Times in microseconds."""
 
     from_: int
     to: int | None
@@ -79,15 +78,15 @@ def live(root: Location) -> int | None:
 
 
 class Identity(NamedTuple):
-    """The live version, and the identity of the table that lists it: a warehouse that was deleted and made anew has
-    another. Both are None before the first run."""
+    """The live version, and the identity of the table that lists it: a warehouse that was deleted and created again
+    has another identity. Both are None before the first run."""
 
     live: int | None
     table: str | None
 
 
 def identity(root: Location) -> Identity:
-    """What a pipeline's tables are now: while it stays equal, an opened ledger is that of the live version."""
+    """Identity of a pipeline's tables now. While it is unchanged, an opened ledger belongs to the live version."""
     store = _store(root)
     table = store.open()
     live = next((row["version"] for row in store.all() if row["live"]), None)
@@ -100,8 +99,8 @@ def found(root: Location, version: int) -> Version | None:
 
 
 def origins(root: Location) -> dict[int, int]:
-    """By version, the one that began the numbering of its rows: the last one built from landing, or the first. Two
-    versions with one origin number their rows alike. Retention may have removed versions in between."""
+    """By version, the version that began its row numbering: the last of its line built from landing, or the first
+    one. Versions of one origin number their rows alike. Retention may have removed versions in between."""
     known = {each.version: each.made for each in listed(root)}
 
     def origin(version: int) -> int:
@@ -146,13 +145,13 @@ class Reserved(NamedTuple):
 
 
 def commits(root: Location) -> int:
-    """The number of the table's newest commit: a later change may ask that it is still the newest."""
+    """The number of the table's newest commit. A later change may require that it is still the newest."""
     return _store(root).commits()
 
 
 def reserve(root: Location) -> Reserved:
     """Reserve the number of the next version, in one commit, so that two builds never share a folder. Folders of
-    earlier numbers that are not listed belong to builds that were interrupted."""
+    lower, unlisted numbers belong to interrupted builds."""
     store = _store(root)
     number = max([store.number(_NUMBERS), *(each.version for each in listed(root))]) + 1
     since = max(store.commits(), 0)  # making the table is its commit 0
@@ -166,8 +165,8 @@ def unlisted(root: Location, before: int) -> list[int]:
 
 
 def fence(root: Location) -> None:
-    """Commit to the table without a change, so that a stalled process can neither list a version nor make one live by
-    what it had read before."""
+    """Commit to the table without a change. A stalled process then fails when it tries to list or promote a version
+    by what it read before."""
     if listed(root):
         _change(root, lambda known: known)
 
@@ -251,7 +250,7 @@ def remembered(root: Location) -> list[Version] | None:
 
 
 def restore(root: Location, found: list[Version]) -> None:
-    """Make the table, which is not there, from these versions."""
+    """Create the missing table from these versions."""
     copy = _copy(root)
     _commit(root, lambda _: found, 0 if copy is None else copy["number"])
 

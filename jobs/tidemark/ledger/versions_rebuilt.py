@@ -10,8 +10,8 @@ from tidemark.storage import Location
 
 
 def rebuild(root: Location, now: int) -> tuple[int, str | None] | None:
-    """Rebuild the table if it has lost commits. Returns the number of versions, and a note on what is uncertain
-    (None: nothing is). None if nothing was lost."""
+    """Rebuild the table if it has lost commits. Returns the number of versions, and a note if the live one is
+    uncertain. Returns None if nothing was lost."""
     if versions.lost(root) is None:
         return None
     found, doubt = versions.remembered(root), None
@@ -23,8 +23,8 @@ def rebuild(root: Location, now: int) -> tuple[int, str | None] | None:
 
 
 def _of_folders(root: Location, now: int) -> tuple[list[Version], str | None]:
-    """A version for each folder, and a note if it is uncertain which is live. Taken as live is the one with the most
-    committed batches, and of several such the first."""
+    """A version for each folder, and a note if it is uncertain which is live. The version with the most committed
+    batches counts as live; of several such, the first."""
     ends = {number: Ledger(root, number).last().committed_through for number in versions.numbers(root)}
     live = max(ends, key=lambda number: (ends[number], -number))
     found = [Version(number, now, now if number == live else None, live=number == live) for number in ends]

@@ -32,16 +32,15 @@ _OF_SPARK = {
 
 
 def files_of(ledger: Ledger, record: BatchRecord, folder: Path) -> tuple[FileHash, ...]:
-    """Hashes of what commits up to a batch's have added to tables since the batch before wrote to them: the files
-    that the logs still list, and the entries of the logs. `folder` is that of the ledger."""
+    """Hashes of the log entries of a batch's commits, and of the files that these commits added to tables. Files that
+    the logs no longer list are left out. `folder` is the ledger's folder."""
     found = [each for table in _tables(record) for each in _of_table(ledger, table, folder / table, record.batch_id)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return tuple(filter(None, pool.map(lambda each: _hashed(folder, each), found)))
 
 
 def unrecorded(ledger: Ledger, known: Container[tuple[str, str]]) -> tuple[FileHash, ...]:
-    """Hashes of the files that a version's tables list, but those `known` by table and path. None are in object
-    storage."""
+    """Hashes of the files in a version's tables that are not `known` (by table and path). Empty in object storage."""
     if not isinstance(ledger.folder, Path):
         return ()
     tables = [name for name in tables_below(ledger.folder) if not name.startswith(_OF_VERSIONS)]
@@ -92,7 +91,7 @@ def _numbers(table: str, actions: list[dict]) -> list[int]:  # type: ignore[type
 
 
 def _hashed(folder: Path, each: FileHash) -> FileHash | None:
-    """A file with its size and hash; None if it is gone: a run fails by no file that it does not need."""
+    """A file with its size and hash; None if it is gone: a run must not fail for a file that it does not need."""
     try:
         with (folder / each.table / unquote(each.path)).open("rb") as file:
             sha256 = file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,5 @@
-"""Chains batches: each committed or abandoned batch records a SHA-256 over its own row, in which is that of the batch
-before. docs/chain.md is the specification."""
+"""Chains batches: each committed or abandoned batch records a SHA-256 over its own row, which contains the hash of
+the batch before. docs/chain.md is the specification."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tidemark.ledger.ledger import Ledger
 
 _UNDIGESTED = ("objects", "quality")
-"""Small tables whose rows have no digest that a replay computes again."""
+"""Small tables without a digest that a replay computes again."""
 
 
 def canonical(row: Mapping[str, object]) -> str:
@@ -32,8 +32,8 @@ def canonical(row: Mapping[str, object]) -> str:
 
 
 def sealed(ledger: Ledger, record: BatchRecord, before: BatchRecord | None) -> BatchRecord:
-    """A batch as it is committed after the batch `before`: with its place in the chain and, but in object storage,
-    with hashes of its files and digests of its rows that have none."""
+    """A batch with its chain hash, after the batch `before`. In a folder it also gets hashes of its files, and
+    digests of its rows of `objects` and `quality`."""
     if isinstance(ledger.folder, Path):
         rows = {table: ledger.stores[table].read(record.batch_id, record.batch_id) for table in _UNDIGESTED}
         digests = tuple(_digest(table, found) for table, found in rows.items())
@@ -42,7 +42,7 @@ def sealed(ledger: Ledger, record: BatchRecord, before: BatchRecord | None) -> B
 
 
 def linked(before: BatchRecord | None, record: BatchRecord) -> BatchRecord:
-    """A batch with its place in the chain after the batch `before`."""
+    """A batch with its chain hash, computed after the batch `before`."""
     found = replace(record, chain_before=None if before is None else before.chain, chain=None)
     stored = pa.Table.from_pylist([batch_row(found)], schema=with_integer_times(BATCHES)).to_pylist()[0]
     return replace(found, chain=sha256(canonical(stored).encode()).hexdigest())
@@ -58,8 +58,8 @@ def chained(before: BatchRecord | None, records: Iterable[BatchRecord]) -> list[
 
 
 def chained_again(ledger: Ledger, records: Sequence[BatchRecord]) -> list[BatchRecord]:
-    """The batches of a version from the first of `records` on, abandoned ones too: `records` replace its own. They
-    are chained anew if any is of the chain; the last one then has the files that no batch has recorded."""
+    """`records`, which replace a version's own, with the abandoned batches after the first of them. If any of
+    `records` has a chain hash, all are chained again, and the last one lists the files that no batch has recorded."""
     recorded = ledger.recorded(1, ledger.stores["batches"].newest() or 0)
     abandoned = [each for each in recorded if each.batch_id > records[0].batch_id and each.status == ABANDONED]
     whole = sorted([*records, *abandoned], key=lambda record: record.batch_id)

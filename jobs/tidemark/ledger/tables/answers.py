@@ -10,7 +10,7 @@ from tidemark.ledger.tables.files import DataFile
 from tidemark.ledger.tables.rows import Row
 
 MOST_KEPT, MOST_ROWS_KEPT = 16, 4096
-"""The most answers that are kept, and the most rows of one."""
+"""Maximum number of answers that are kept, and of rows in one answer."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class ReadRows:
     answers: Cache[tuple[int | str, ...], list[Row]] = field(default_factory=lambda: Cache(MOST_KEPT))
 
     def answer(self, asked: tuple[int | str, ...], read: Callable[[], list[Row]]) -> list[Row]:
-        """The kept answer, or what is read now; the oldest answers are forgotten."""
+        """The kept answer, or the result of `read`, which is kept if it is small enough."""
         rows = self.answers.get(asked)
         rows = read() if rows is None else rows
         if len(rows) <= MOST_ROWS_KEPT:

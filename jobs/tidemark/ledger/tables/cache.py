@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Key, Value]):
-    """Holds up to `most` values; those that were put longest ago are forgotten."""
+    """Holds up to `most` values; the oldest value is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most

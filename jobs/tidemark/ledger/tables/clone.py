@@ -1,8 +1,8 @@
 """Makes a second table over the files of a first: a log of its own with one commit, and shared data files.
 
 The log's entries for each file (partition values, statistics by which readers choose files) are copied unchanged. So
-are protocol, schema, properties, and the last batch numbers that writers have recorded, which keep an append from
-being made twice. Cost grows with the number of files, not with their content.
+are protocol, schema, properties, and each writer's last batch number, which prevents repeated appends. Cost grows
+with the number of files, not with their content.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TableState:
 
 def clone(source: Location, target: Location, through: int | None = None) -> None:
     """Make the table at `target`, which must not exist, from the live files of the one at `source`. With `through`,
-    numbers that writers have recorded are cut to that batch: later ones may be written anew."""
+    the recorded numbers of writers are lowered to that batch, so that later batches can be written."""
     state = _state(source)
     if through is not None:
         batches = {name: each for name, each in state.written.items() if name != FORGOTTEN}

@@ -1,6 +1,6 @@
-"""Reads from the log of a table when batches were committed: no batch records it, so that a replay is identical.
+"""Reads commit times of batches from a table's log: batches do not record them, so that a replay is identical.
 
-A log keeps its newest commits only. Commits are read back from the last one asked for, and no further than asked.
+A log keeps its newest commits only. Commits are read from newest to oldest, and no further than needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidemark.storage import LOG, Location, at_once, read_if_there
 from tidemark.storage.folders import files_below
 
 MOST = 1_000
-"""Most commits of a log that are read if no time bounds them."""
+"""Maximum number of commits that are read without `since`."""
 _COMMIT = re.compile(r"(\d{20})\.json")
 _AT_ONCE = 16
 
@@ -32,10 +32,10 @@ class _Commit(NamedTuple):
 def commit_times(
     table: Location, writer: str, through: int, since: int | None = None, lowest: int | None = None
 ) -> dict[int, int]:
-    """Return when a writer made the commits up to number `through`, by number, as far as the log goes back.
+    """Return the times of a writer's commits up to number `through`, by number, as far as the log goes back.
 
-    With `since`, commits before that time are left out, but for those from number `lowest` on; without it, the
-    newest 1,000 are read. Times in microseconds UTC.
+    With `since`, earlier commits are left out, except from number `lowest` on; without it, the newest 1,000 are read.
+    Times in microseconds UTC.
     """
     read = partial(_read, table / LOG, writer)
     names = (_COMMIT.fullmatch(name) for name in files_below(table / LOG))
@@ -55,13 +55,13 @@ def commit_times(
 
 
 def _each(entries: Sequence[int], read: Callable[[int], _Commit], local: bool) -> Iterator[_Commit]:
-    """Yield commits in order, some at a time, so that few are read that nobody takes."""
+    """Yield commits in order; a few are read at a time, so that few are read in vain."""
     for first in range(0, len(entries), _AT_ONCE):
         yield from at_once(read, entries[first : first + _AT_ONCE], remote=not local)
 
 
 def _number_at(entries: Sequence[int], at: int, read: Callable[[int], _Commit]) -> int:
-    """The number that the last commit up to this place in the log recorded; 0 if there is none."""
+    """The last number recorded at or before the index `at` of `entries`; 0 if there is none."""
     numbers = (read(entry).number for entry in reversed(entries[: at + 1]))
     return next((number for number in numbers if number is not None), 0)
 

@@ -13,8 +13,8 @@ FORGOTTEN = "forgotten"
 
 
 def writer_properties(table: str) -> WriterProperties:
-    """Settings for writing files. Row groups have bounds only for columns by which rows are looked up: others would
-    be half of a file of wide rows, read with it each time."""
+    """Settings for writing files. Row groups have bounds only for look-up columns: bounds of the others would be half
+    of a file of wide rows, and be read each time."""
     kept = {name: ColumnProperties(statistics_enabled="CHUNK") for name in bounded(table)}
     plain = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return WriterProperties(
@@ -34,7 +34,7 @@ def has_recorded(table: DeltaTable, writer: str | None, version: int) -> bool:
 def commit_properties(
     writer: str | None, version: int, retries: int | None = None, also: Mapping[str, int] | None = None
 ) -> CommitProperties:
-    """Settings of a commit that records the version of a writer, if there is one, and `also` those of others."""
+    """Settings of a commit that records `version` for `writer` (if any), and `also` for other writers."""
     written = {} if writer is None else {writer: version, **(also or {})}
     transactions = [Transaction(*each) for each in written.items()] or None
     return CommitProperties(max_commit_retries=retries, app_transactions=transactions)

@@ -1,4 +1,4 @@
-"""Keeps rows of files that were read. A file never changes, so its rows stay valid when its table has gone on."""
+"""Keeps rows of files that were read. A file never changes, so its rows stay valid after later commits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tidemark.ledger.tables.cache import Cache
 from tidemark.ledger.tables.files import DataFile, read_batches
 
 MOST_KEPT, MOST_BYTES_KEPT = 64, 256 << 10
-"""The most parts that are kept, and the most bytes of one."""
+"""Maximum number of parts that are kept, and of bytes in one part."""
 
 _Part: TypeAlias = tuple[str, int, int, tuple[str, ...]]
 
 
 class FileRows:
-    """Rows of ranges of batches in files; the parts that were read longest ago are forgotten."""
+    """Rows of ranges of batches in files; the oldest part is dropped first."""
 
     def __init__(self) -> None:
         self._kept: Cache[_Part, pa.Table] = Cache(MOST_KEPT)

@@ -8,12 +8,12 @@ FULL_BYTES = 4 << 20
 """A file of at least this size is never written again."""
 
 MIDDLE_BYTES = FULL_BYTES // 4
-"""Small files are compacted to files of this size, and these in their turn: each compaction rewrites few rows."""
+"""Small files are first compacted to this size, later to FULL_BYTES, so that each compaction rewrites few rows."""
 
 
 def size_due(sizes: Sequence[int], more_than: int) -> int | None:
-    """The smallest size to compact to for which more than `more_than` files are due; None if there is none. A file
-    below a quarter of a size is due for it."""
+    """The smallest target size with more than `more_than` files due for it; None if there is none. A file is due if
+    it is smaller than a quarter of the target size."""
     if sum(size < MIDDLE_BYTES // 4 for size in sizes) > more_than:
         return MIDDLE_BYTES
     if sum(MIDDLE_BYTES // 4 <= size < MIDDLE_BYTES for size in sizes) > more_than:

@@ -1,4 +1,4 @@
-"""Reads the Parquet files of a small table, only those and only as much of them as a question needs.
+"""Reads the Parquet files of a small table: only the files, and only the parts of them, that a query needs.
 
 Datasets would cost ten times as much for the many small files of a ledger.
 """
@@ -116,8 +116,8 @@ def _column(actions: pa.Table, name: str) -> list[object]:
 
 
 def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> bool:
-    """True if a row group may have such batches, by the bounds of `batch_id`, the first column of every small
-    table."""
+    """True if a row group may have batches first..last, by the bounds of `batch_id`, the first column of small
+    tables."""
     bounds = parquet.metadata.row_group(group).column(0).statistics
     if bounds is None or bounds.min is None or bounds.max is None:
         return True
@@ -126,7 +126,7 @@ def _has_batches(parquet: pq.ParquetFile, group: int, first: int, last: int) -> 
 
 @contextmanager
 def _named(file: DataFile) -> Iterator[None]:
-    """Raise an error that names the file if it cannot be read inside."""
+    """Context manager: a failure to read the file inside becomes an error that names the file."""
     try:
         yield
     except UNREADABLE as error:

@@ -22,9 +22,9 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError)
 
 @dataclass(frozen=True)
 class Corruption:
-    """Damage to a table. `log`: why its log cannot be read (None: it can); `files` that are missing or cannot be
-    read; `lost`: how far its log is behind (None: it is not); `batches`: the first and last of which rows may be
-    missing (None: any)."""
+    """Damage to a table. `log`: why its log cannot be read. `files`: missing or unreadable files. `lost`: how far its
+    log is behind. None or empty means no such damage. `batches`: first and last batch whose rows may be missing
+    (None: any batch)."""
 
     log: str | None = None
     files: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Corruption:
         return self.log is not None or bool(self.files)
 
     def behind(self, known: int, recorded: int, why: str) -> Corruption:
-        """This damage, and that the table's log ends at batch `known` instead of `recorded`."""
+        """This damage, with the loss of batches `known` + 1 to `recorded` added."""
         if self.log is not None:
             return self
         ends: tuple[int, int] | None = (known + 1, recorded)
@@ -61,8 +61,8 @@ class Corruption:
 
 
 def first_damage(folder: Path) -> TidemarkError | None:
-    """Return the error for the first table below a folder whose log cannot be read, or of which a file is missing or
-    has another size than its log says; None if there is no such table. No file is opened."""
+    """Return the error for the first damaged table below a folder: its log cannot be read, or a file is missing or
+    has another size than in the log. None if no table is damaged. No data file is opened."""
     for name in tables_below(folder):
         try:
             files = _files(folder / name)
@@ -107,7 +107,7 @@ def take_out(location: Location, damage: Corruption, aside: Location) -> None:
 
 
 def put_aside(location: Location, aside: Location) -> None:
-    """Move everything of a table to `aside`: it is made from the beginning."""
+    """Move a whole table to `aside`: it is rebuilt from the beginning."""
     move_tree(location, aside)
 
 

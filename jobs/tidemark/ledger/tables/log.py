@@ -1,4 +1,4 @@
-"""The log of a small table. Three looks at its folder show if it has gone on or was made anew; listing the folder
+"""The log of a small table. Three file look-ups show if it has new commits or was created again; listing its folder
 takes longer than most reads of a run."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _Identity = tuple[int, ...]
 class Log:
     """The log of the table in a folder.
 
-    Commits are numbered without a gap, and one is removed only when a checkpoint of a later one has been written. So
-    a version is the newest if there is no commit of the next number, and no checkpoint since it was looked up. A
-    table that was made anew, as `repair` does, has another commit of the version that was known, or none.
+    Commits are numbered without a gap, and a commit is removed only after a checkpoint of a later one. So a version
+    is the newest if there is no commit of the next number, and no checkpoint since the last look. A table that was
+    created again, as `repair` does, has another commit file for the known version, or none.
     """
 
     def __init__(self, table: Location) -> None:
@@ -35,7 +35,7 @@ class Log:
         return opened
 
     def refresh(self, table: DeltaTable) -> bool:
-        """Bring the table to its newest version. False if its log is another one: it must be opened again."""
+        """Update the table to its newest version. False if it was created again, and must be opened again."""
         if self._folder is None:  # other threads may look, too: asking for the version now would wait for them
             table.update_incremental()
             return True
@@ -57,7 +57,7 @@ class Log:
         return self._identity(f"{version:020}.json")
 
     def _identity(self, name: str) -> _Identity | None:
-        """Identity of a file of the log; empty if it is not there. None if looking costs as much as listing."""
+        """Identity of a file of the log; empty if it is missing; None in object storage, where none is looked up."""
         if self._folder is None:
             return None
         try:

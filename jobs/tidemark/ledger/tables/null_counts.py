@@ -1,6 +1,6 @@
-"""Finds files whose pages state a negative number of nulls, which Spark's library wrote where it kept no statistics.
+"""Finds files with a negative null count in page headers: Spark's library wrote it for columns without statistics.
 
-Spark, DuckDB and Polars overlook it; readers of another family (delta-rs's own queries, DataFusion, Daft) fail on it.
+Spark, DuckDB and Polars ignore it; delta-rs's own queries, DataFusion and Daft fail on it.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def _reasons(reasons: Mapping[str, int]) -> Row:
 
 
 def _further(accounts: Iterable[Account]) -> list[Row] | None:
-    """Counts of reasons that have no place in `_reasons`; None without any, as in batches of before."""
+    """Counts of the reasons that `_reasons` has no field for; None if there are none, as in old batches."""
     found = [
         {"source": each.source, "partition": each.partition, "reason": str(reason), "rows": count}
         for each in accounts
@@ -188,7 +188,7 @@ def _within_years(state: StreamState) -> StreamState:
 
 
 def _beyond(streams: Mapping[str, StreamEnd]) -> str | None:
-    """As JSON, the states that have times beyond the years 1 to 9999, with these times; None if there are none."""
+    """The states with times beyond the years 1 to 9999, unchanged, as JSON; None if there are none."""
     found = {name: asdict(end.state) for name, end in streams.items() if end.state != _within_years(end.state)}
     return json.dumps(found, sort_keys=True) if found else None
 
@@ -223,7 +223,7 @@ def batch_row(record: BatchRecord) -> Row:
 
 
 def batch_record(row: Row) -> BatchRecord:
-    """The inverse of `batch_row`; reasons that never acted are left out."""
+    """The inverse of `batch_row`; reasons with a count of 0 are left out."""
     beyond = json.loads(row["beyond"] or "{}")
     return BatchRecord(
         **{name: row[name] for name in _PLAIN},
@@ -245,7 +245,7 @@ def digests_of(rows: Iterable[Row]) -> tuple[TableDigest, ...]:
 
 
 def written_of(row: Row) -> tuple[LastWrite, ...] | None:
-    """Last writes to all tables by a row of `batches`; None if it was recorded before they were."""
+    """Last writes to all tables, from a row of `batches`; None for a row older than this column."""
     return None if row["written"] is None else tuple(LastWrite(**each) for each in row["written"])
 
 

@@ -27,7 +27,7 @@ TIME: pa.DataType = pa.timestamp("us", tz="UTC")
 _LONG, _TEXT, _FLAG = pa.int64(), pa.string(), pa.bool_()
 
 REASONS = tuple(reason for reason in Reason if reason not in (Reason.DUPLICATE, Reason.EMPTY))
-"""Reasons that are counted in a struct. Others came later: they have rows of their own."""
+"""Reasons that are counted in a struct. Reasons added later are counted in `further_reasons`."""
 _REASONS: Kinds = {reason.value: _LONG for reason in REASONS}
 _FURTHER: Kinds = {"source": _TEXT, "partition": _TEXT, "reason": _TEXT, "rows": _LONG}
 _SHIFTS: Kinds = {"largest": _LONG, "p50": _LONG, "p95": _LONG, "p99": _LONG}
@@ -105,11 +105,11 @@ BATCHES = _schema(
     }
 )
 """`written` names, for every table and writer, the last batch that brought it rows; null in batches of 0.1.0.
-`beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, as a
-shift or the start of an open window may; null if there are none. In `streams` such times are set to their bound.
+`beyond` has, as JSON in microseconds, the states of streams whose progress lies beyond the years 1 to 9999, for
+example by a shift or an open window; null if there are none. In `streams` such times are set to their bound.
 `further_reasons` counts duplicates and the rows that each requirement refuses, by partition; null if there are none.
-`suites` has, as JSON in a run's last batch, the users' suites that existed when the run was planned; null if it was
-planned before they were recorded. The last four columns are those of the chain of batches (docs/chain.md)."""
+`suites` has, as JSON in a run's last batch, the users' suites that existed when the run was planned; null in batches
+older than this column. The last four columns belong to the chain of batches (docs/chain.md)."""
 
 OBJECTS = _schema({**_OBJECT, "uri_key": pa.int32()})
 """`uri_key` is a checksum of source and uri: a look-up reads only these four bytes an object."""
@@ -212,10 +212,10 @@ VERSIONS = _schema(
     }
 )
 """Columns from `from` on were added since 0.1.0 and are null in the first version. `base` is the version that a
-backfill started from, `through` the last batch of that then, `rebuilt` the first batch that differs (null: none
-does), `difference` the backfill's report, as JSON, `from_landing` true if landing was reread (null: not), `origin`
-the version that began the numbering of its rows (null: itself, or recorded before it was), `backfilled` the batches
-that this and earlier backfills made, as JSON, `[[first, last], ...]` (null: recorded before that was)."""
+backfill started from, `through` its last batch at that time, `rebuilt` the first batch that differs (null: no batch),
+`difference` the backfill's report, as JSON, `from_landing` true if landing was reread (null: not), `origin` the
+version whose row numbering it uses (null: its own, or not recorded), `backfilled` the batches that this and earlier
+backfills made, as JSON, `[[first, last], ...]` (null: not recorded)."""
 
 EXCLUSIONS = _schema({"source": _TEXT, "uri": _TEXT, "reason": _TEXT, "recorded": TIME})
 

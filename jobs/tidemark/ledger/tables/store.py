@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 _AT_ONCE = 4
-"""Files that are searched in parallel: most of that is waiting, or done by Arrow, not by Python."""
+"""Number of files searched in parallel: most of the time is waiting, or is spent in Arrow."""
 _EVERYTHING = "true"
 
 
 class Store:
     """A Delta table in a folder. Its first write makes it; before that it reads as empty.
 
-    Only one process writes at a time (the pipeline's lock). If that fails, Delta refuses a commit on top of
-    another's, and Held is raised.
+    Only one process writes at a time (the pipeline's lock). If two do, Delta refuses the second commit, and Held is
+    raised.
     """
 
     def __init__(self, path: Location, schema: pa.Schema) -> None:
@@ -102,8 +102,8 @@ class Store:
     def lookup(
         self, column: str, values: pa.Array[Any], columns: Sequence[str], uris: tuple[str, str] | None = None
     ) -> list[Row]:
-        """The rows whose `column` is one of `values`. Of each file only that column is read, and others if it has
-        such rows. Files without a URI in the range `uris` (first, last) are not opened."""
+        """The rows whose `column` is one of `values`. Of files without such rows, only that column is read. Files
+        without a URI in the range `uris` (first, last) are not opened."""
         files = [file for file in self.files() if uris is None or file.overlaps(*uris)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found = list(pool.map(lambda file: read_hits(file, column, values, columns), files))
@@ -125,7 +125,7 @@ class Store:
         self._write(table, rows, commit_properties(again, batch_id), f"batch_id = {batch_id}")
 
     def append(self, rows: Sequence[Row], writer: str | None = None, version: int = 0) -> None:
-        """Append in one commit. With a `writer`, a version not above its last one is skipped."""
+        """Append in one commit. With a `writer`, does nothing if its recorded version is `version` or more."""
         table = self._ready()
         if not has_recorded(table, writer, version):
             self._write(table, rows, commit_properties(writer, version))
@@ -133,7 +133,7 @@ class Store:
     def append_next(self, rows: Sequence[Row], writer: str, first: int, last: int) -> None:
         """Append batches first..last in one commit on top of a table that ends at first - 1.
 
-        Raises Held if the table has batch `first`, or if anybody has committed anything since that was looked up.
+        Raises Held if the table has batch `first`, or if anybody has committed since this was checked.
         """
         table = self._ready()
         newest = max((file.last or 0 for file in live_files(table, self.path)), default=0)
@@ -156,7 +156,7 @@ class Store:
         """Replace the rows of batches first..last, whose status must be one of `begins`, in one commit. If all have
         the status of the new rows, nothing changes.
 
-        Raises Held if a row has another status, or if somebody else has committed since it was looked up.
+        Raises Held if a row has another status, or if somebody else has committed since the statuses were read.
         """
         table, after = self._ready(), {row["status"] for row in rows}
         now = {row["status"] for row in self.read(first, last, ["batch_id", "status"])}
@@ -188,8 +188,8 @@ class Store:
         since: int | None = None,
         also: Mapping[str, int] | None = None,
     ) -> list[Row]:
-        """Replace all rows of a tiny table by what `change` makes of them, in one commit; returns the new rows. With
-        a `writer` the commit records its version, and `also` those of others.
+        """Replace all rows of a tiny table by the result of `change`, in one commit; returns the new rows. With a
+        `writer` the commit records its `version`, and the versions in `also` for others.
 
         Raises Held if somebody else has committed in between, or since commit number `since`.
         """
@@ -209,9 +209,9 @@ class Store:
             self._guarded(lambda: table.delete(predicate, self._writer, commit_properties=commit))
 
     def withdraw(self, first: int, last: int, writer: str, others: Sequence[str]) -> None:
-        """Delete the rows of batches first..last in a commit that records that `writer` has done so.
+        """Delete the rows of batches first..last, in a commit that records `last` for `writer`.
 
-        It also records these batches for the `others`, so that a stalled process can append nothing of them.
+        It also records `last` for the `others`, so that a stalled process cannot append these batches.
         """
         table = self._ready()
         if not has_recorded(table, writer, last):
@@ -220,10 +220,10 @@ class Store:
             self._write(table, [], commit_properties(writer, last, also=behind), where)
 
     def compact(self, more_than: int) -> bool:
-        """Compact small files if more than so many have gathered; no data changes. False: nothing was done.
+        """Compact small files if there are more than `more_than`; no data changes. False: nothing was done.
 
-        Compacted files grow to MIDDLE_BYTES and wait for others; those of FULL_BYTES rest. Replaced files are removed
-        a day later.
+        Small files become files of MIDDLE_BYTES, and these become files of FULL_BYTES, which stay. Replaced files are
+        removed a day later.
         """
         table = self.open()
         target = None if table is None else size_due([file.size for file in live_files(table, self.path)], more_than)

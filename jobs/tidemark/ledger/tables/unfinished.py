@@ -1,7 +1,6 @@
-"""Tables that a repair took damaged files out of, recorded in a file until their rows are back.
+"""Records, in a file, the tables from which a repair took damaged files, until their rows are back.
 
-Without it, a repair that dies in between, or that could not put rows back, would leave tables that lack rows and look
-sound.
+Without this file, a repair that dies, or that cannot put rows back, would leave tables that lack rows but look sound.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Opened(NamedTuple):
 
 
 def tables(kept: Location) -> dict[str, Opened]:
-    """The tables. `kept` is the folder of a version for files that were taken out."""
+    """The recorded tables. `kept` is a version's folder for files that were taken out."""
     content = read_if_there(kept / _NAME)
     found = json.loads(content) if content else {}
     left = found.pop(_LEFT, {})
@@ -43,8 +42,8 @@ def add(kept: Location, table: str, batches: Batches) -> None:
 
 
 def end(kept: Location, left: Mapping[str, tuple[int, int]]) -> None:
-    """Record that the repair has ended without the rows of these batches; only they stay recorded, for the next
-    repair, and for whoever asks."""
+    """Record that the repair has ended. Only the tables in `left`, with the batches whose rows are missing, stay
+    recorded, for the next repair and for reports."""
     if left:
         _write(kept, {table: Opened(batches, left=True) for table, batches in left.items()})
     else:
