@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tidemark.quality.validate import Validation
 
 HISTORY = 100
-"""Number of batches before a run that it is compared with."""
+"""Number of earlier batches with which a run is compared."""
 _KEYS = ("_window_start", "_window_end", "_partition", "_offset")
 """Columns that identify a row for people, those of windows first."""
 
@@ -42,15 +42,15 @@ class Checked(Protocol):
         ...
 
     def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
-        """Make the rows that the run's end adds to streams into `made`, by table. Returns by stream the number of
-        rows that are not due."""
+        """Compute the rows that the run's end adds to streams, by table in `made`. Returns the number of rows that
+        are not due, by stream."""
         ...
 
 
 @dataclass
 class Audit:
-    """The checks of one run. `suites` are the users' suites that it was planned with; `made` holds, by table, stream
-    rows that were made to be checked before they are published."""
+    """The checks of one run. `suites` are the users' suites of its plan; `made` holds stream rows, by table, that are
+    checked before they are published."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -63,7 +63,7 @@ class Audit:
 
     @property
     def apart(self) -> bool:
-        """True if the check stops nothing and reads nothing in Spark, so that it may run while the run publishes."""
+        """True if the checks cannot block and read nothing in Spark, so that they may run while the run publishes."""
         return bool(self.spec.streams) and not self._made_first() and not self.suites
 
     def begin(self) -> None:
@@ -73,15 +73,15 @@ class Audit:
             self._importing.start()
 
     def add(self, outcomes: Mapping[str, Outcome], before: States, after: States) -> None:
-        """Take in one micro-batch, with the states of partitions around it."""
+        """Take in one micro-batch, with the states of partitions before and after it."""
         self.gathered.add(outcomes, before, after)
 
     def of_run(self, record: BatchRecord, ending: Ending, tables: Checked) -> tuple[Check, ...]:
-        """The checks of the run that a batch ends; none if the run has no rows. They are made once, and recorded
+        """The checks of the run that a batch ends; none if the run has no rows. They are computed once, and recorded
         before they have an effect."""
         if known := self.ledger.checks(record.batch_id):
             return known
-        first = record.run_first  # it may be of a run whose rest was abandoned: this one publishes its rows
+        first = record.run_first  # may belong to a run whose rest was abandoned: this run publishes its rows
         recorded = self.ledger.accounts(first - HISTORY, record.batch_id - 1)
         accounts = [account for each in recorded if each.batch_id >= first for account in each.accounts]
         accounts += record.accounts
@@ -173,8 +173,8 @@ class Audit:
         return not self.spec.streams or self._made_first()
 
     def _made_first(self) -> bool:
-        """True if the rows for streams are made before they are published: if a check may block, or if a user's suite
-        reads them."""
+        """True if rows for streams are computed before they are published: a check may block, or a user's suite reads
+        them."""
         own = any(suite.table.startswith("streams/") for suite in self.suites)
         return own or any(
             self._severity(table) is Severity.BLOCK for table in ("", *(f"events/{s}" for s in self.spec.sources))

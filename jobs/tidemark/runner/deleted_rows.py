@@ -1,4 +1,4 @@
-"""Rows that a recorded batch was made from and that retention has deleted since, so that it cannot be compared."""
+"""Finds out if retention has deleted rows that a recorded batch was made from, so that it cannot be compared."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OUTPUTS = {"streams", "dead_letters", "before_start"}
 
 @dataclass(frozen=True)
 class DeletedRows:
-    """Finds out if rows are gone that a `record` was made from. `then` is the pipeline as recorded; rows of the
-    sources `from_events` are read from the events tables, not from landing. `differing` are the tables that came out
-    otherwise."""
+    """Finds out if rows are gone that the batch `record` was made from. `then` is the pipeline as recorded. Rows of
+    the sources in `from_events` are read from events tables, not from landing. `differing`: tables with other rows
+    now."""
 
     ledger: Ledger
     kept: KeptRows
@@ -67,8 +67,8 @@ class DeletedRows:
         return Maintenance(self.then, self.ledger, None).needed(prior)
 
     def _read(self, source: str) -> bool:
-        """True if deleted rows of a source may be among those that streams read: they may end at or after the time
-        from which these read, or are of the run itself."""
+        """True if streams may need deleted rows of a source: rows that may end at or after the time from which
+        streams read, or rows of the run itself."""
         deleted = self.kept.deleted_before(source)
         if deleted is None or source not in self._needed:
             return False
@@ -80,7 +80,7 @@ class DeletedRows:
         return any(self._lacks(each, f"events/{source}") for each in run)
 
     def _judged(self, source: str) -> bool:
-        """True if a source's rows of the batch are deleted, or rows before them that decide about their fates."""
+        """True if the batch's rows of a source are deleted, or earlier rows on which their fates depend."""
         deleted, spec = self.kept.deleted_before(source), self.then.sources[source]
         if deleted is None:
             return False
@@ -102,13 +102,13 @@ class DeletedRows:
                 yield 0 if state.floor is None or ahead is None else state.floor - ahead
 
     def _states(self, source: str) -> list[PartitionState | None]:
-        """What the batches before left of the partitions that the batch has rows of."""
+        """States before the batch of the partitions that it has rows of; None for a new partition."""
         mine = [each.partition for each in self.record.accounts if each.source == source and each.rows]
         known = self.ledger.states(self.record.batch_id)
         return [known.get((source, partition)) for partition in mine if partition != UNKNOWN]
 
     def _unread(self, source: str) -> bool:
-        """True if an object was quarantined whole; the reason why is in its row of the events table alone."""
+        """True if an object was quarantined whole: only its row of the events table has the reason."""
         objects = self.ledger.objects_of(self.record)
         return any(item.source == source and item.state is ObjectState.QUARANTINED for item in objects)
 

@@ -2,8 +2,7 @@
 
 The order of writes makes a crash harmless: planned -> events, state, diagnostics -> committed. A recovery can repeat
 every step before the last without effect, from the recorded plan alone. While the ledger records one batch, Spark
-judges the next. So a crash may leave events of one batch after the first uncommitted one; recovery finds them as it
-finds those of the first.
+judges the next. So a crash may leave events of the first uncommitted batch and of the next one; recovery finds both.
 """
 
 from __future__ import annotations
@@ -85,14 +84,14 @@ class Before:
         record: BatchRecord,
         read_from: int | None,
     ) -> Opening:
-        """The state from which judging a source's part of a batch of the run starts; `states` are those before the
-        batch."""
+        """The state from which judging a source's rows of a batch starts; `states` are the partitions' states before
+        the batch."""
         opening = open_source(rules[name], states, self.combined, read_from)
         batches = record.run_first, record.batch_id
         return with_imported(opening, rules, name, self.states, self.combined, batches)
 
     def ending(self, record: BatchRecord, result: Advance, kept: KeptRows | None = None) -> Ending:
-        """The end of the run whose last batch has this result; `kept` is wanted if it is not recorded yet."""
+        """The end of the run whose last batch has this result. Give `kept` if the end is not recorded yet."""
         return Ending(
             record,
             self.states,
@@ -105,7 +104,7 @@ class Before:
         )
 
     def brought(self, states: States) -> frozenset[Key]:
-        """Partitions that have received rows since, skipped rows included."""
+        """Partitions that have received rows since then, skipped rows included."""
         earlier = {key: state.next_offset for key, state in self.states.items()}
         return frozenset(key for key, state in states.items() if state.next_offset != earlier.get(key, 0))
 
@@ -208,7 +207,8 @@ class Run:
         return done
 
     def _committed(self, judged: BatchRecord, before: Before, result: Advance, recovering: bool) -> BatchRecord:
-        """A judged batch as it is committed: if it ends a run, with the watermarks and streams that the end left."""
+        """The record to commit for a judged batch. For a run's last batch, the run is checked and its streams are
+        written first; the record then has the end's watermarks and streams."""
         committed = replace(judged, status=COMMITTED)
         if not judged.ends_run:
             return committed
@@ -222,11 +222,11 @@ class Run:
         return self.engine().judged(table, first, last)
 
     def stage(self, ending: Ending, made: dict[str, Any]) -> dict[str, int]:
-        """Make the rows that the run's end adds to streams, before any of them is written."""
+        """Compute the rows that the run's end adds to streams, before any of them is written."""
         return staged(self.streams, ending, lambda ahead: self.outputs(self.spec, ahead), made)
 
     def _end(self, ending: Ending, recovering: bool) -> Published:
-        """Check the run, then advance its streams; both in parallel if the check stops nothing."""
+        """Check the run, then advance its streams; both in parallel if the check cannot block."""
         try:
             if self.audit.apart:
                 with ThreadPoolExecutor(1) as pool:

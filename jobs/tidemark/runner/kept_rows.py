@@ -1,5 +1,5 @@
-"""From which time on the tables hold all rows of a source: `start` leaves earlier rows out, and retention deletes
-them."""
+"""Finds from which time on the tables hold all rows of a source: `start` leaves earlier rows out, and retention
+deletes them."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _BOUND = "set at_most or max_duration"
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows that a version has of its log, of the batches before `first`. `spec` is the pipeline now."""
+    """The rows that a version still has of the batches before `first`. `spec` is the present pipeline."""
 
     ledger: Ledger
     first: int
     spec: PipelineSpec
 
     def deleted_before(self, source: str) -> int | None:
-        """Start of a day (microseconds UTC), before which rows of a source arrived that retention has deleted; None
-        if it has deleted none. It deletes whole days."""
+        """Start of a day (microseconds UTC): retention has deleted rows of a source that arrived before it. None if
+        it has deleted none."""
         if source not in self._deleted:
             bound = self._bound("events")
             self._deleted[source] = bound // DAY * DAY if bound is not None and self._lacks(source) else None
@@ -48,7 +48,7 @@ class KeptRows:
 
     @cached_property
     def letters_before(self) -> int | None:
-        """The as_of (microseconds UTC) before which retention has deleted dead letters of batches; None: it never
+        """The as_of (microseconds UTC) before which retention has deleted dead letters of batches; None if it never
         has."""
         return self._bound("dead_letters")
 
@@ -70,7 +70,7 @@ class KeptRows:
         return read_from(rules_of(first)[source], StreamProgress(first).read_from)
 
     def was_deleted(self, source: str, begin: int | None) -> bool:
-        """True if retention has deleted rows of a source that arrived at `begin` or later; None: at any time."""
+        """True if retention has deleted rows of a source that arrived from `begin` on (None: at any time)."""
         deleted = self.deleted_before(source)
         return deleted is not None and (begin is None or begin < deleted)
 
@@ -82,10 +82,10 @@ class KeptRows:
         return skipped is not None and (needed is None or needed < skipped)
 
     def rows_since(self, combined: Mapping[str, Combined], streams: Collection[str]) -> dict[str, int]:
-        """By source with rows that are in no table, the time up to which such rows may end; all others are there.
+        """By source, the latest end that a row in no table may have; sources without such rows are left out.
 
-        `combined` are the watermarks before `first`, and `streams` those that were there: without new ones nothing is
-        looked up, and the answer is empty.
+        `combined` are the watermarks and `streams` the streams before `first`. If the pipeline has no new stream,
+        nothing is looked up, and the answer is empty.
         """
         if self.spec.streams.keys() <= set(streams):
             return {}
@@ -94,7 +94,7 @@ class KeptRows:
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def _incomplete(self, source: str, watermark: int | None) -> int | None:
-        """Time up to which rows of a source that are in no table may end; None: all are there."""
+        """Latest time at which rows of a source that are in no table may end; None if all rows are in tables."""
         rules, life = rules_of(self.spec)[source], self.spec.sources[source].longest
         skipped, deleted, ahead = self.skipped_before(source), self.deleted_before(source), rules.ahead
         left_out = None
@@ -103,7 +103,7 @@ class KeptRows:
         if deleted is None:
             return left_out
         arrived = None if ahead is None or life is None else deleted + ahead + life - 1
-        ended = [bound for bound in (watermark, arrived) if bound is not None]  # what ends later is not deleted
+        ended = [bound for bound in (watermark, arrived) if bound is not None]  # rows that end later are not deleted
         return latest(left_out, min(ended, default=None))
 
     @cached_property
@@ -137,7 +137,7 @@ class KeptRows:
 
 
 def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
-    """Raise ConfigError for a new stream that depends on rows of any age, if some of its sources' are in no table."""
+    """Raise ConfigError for a new stream that depends on rows of any age, if rows of its sources are in no table."""
     first = ledger.last().next_batch_id
     prior = ledger.before(first)
     new = [] if prior is None else [name for name in spec.streams if name not in prior.streams]
@@ -163,7 +163,7 @@ def ensure_rows(ledger: Ledger, spec: PipelineSpec) -> None:
 def _short_of_windows(
     spec: PipelineSpec, prior: BatchRecord, endless: Sequence[str], since: Mapping[str, int]
 ) -> Iterator[tuple[str, str]]:
-    """New streams that may need windows of any age of a stream that is new, too, or was added later; with why."""
+    """New streams that may need old windows of a stream that is new or was added later; each with the reason."""
     recorded = {name: end.state for name, end in prior.streams.items()}
     opened = opening_states(StreamProgress(spec).steps, recorded, prior.combined, False, since)
     for name in endless:
@@ -175,9 +175,10 @@ def _short_of_windows(
 
 
 def _missed(spec: PipelineSpec, name: str, since: Mapping[str, int]) -> Iterator[str]:
-    """Sources with rows in no table that a stream over rows or sessions without a bound cannot do without.
+    """Sources below a stream with rows that it needs and that are in no table.
 
-    Retention keeps rows of a source that have not ended: only those that `start` left out may.
+    With unbounded rows or sessions, it needs rows of any age; else rows that have not ended: only `start` leaves
+    these out.
     """
     any_age = unbounded(spec.streams, name) or has_long_sessions(spec.streams, name)
     for each in sources_below(spec.streams, name):

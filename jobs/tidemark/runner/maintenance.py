@@ -37,7 +37,7 @@ class SparkTables(Protocol):
         ...
 
     def forget_keys(self, source: SourceSpec, states: Mapping[str, PartitionState]) -> None:
-        """Remove keys that no later row can repeat from those that are remembered."""
+        """Remove the remembered keys that no later row can repeat."""
         ...
 
     def forget_ended(self, sources: Sequence[str], through: int, every: int) -> float | None:
@@ -46,8 +46,8 @@ class SparkTables(Protocol):
         ...
 
     def retain(self, sources: Sequence[str], before: int, needed: Mapping[str, int | None]) -> None:
-        """Delete events, and lifetimes that have ended, of whole days; of a source in `needed` only rows before that
-        time, or none."""
+        """Delete whole days of events and of ended lifetimes. Of a source in `needed`, delete only rows before the
+        given time (None: no rows)."""
         ...
 
     def retain_letters(self, tables: Sequence[str], first: int) -> None:
@@ -74,7 +74,7 @@ class Maintenance:
             return self._after(records)
 
     def _lasting(self) -> AbstractContextManager[None]:
-        """Context manager: files that replace others of the version are on the disk at its end."""
+        """Context manager: commits to the version's tables are on the disk at its end."""
         return lasting(*(self.ledger.folder / name for name in (*self.ledger.stores, *self.written_by_spark())))
 
     def _after(self, records: Sequence[BatchRecord]) -> float | None:
@@ -107,15 +107,15 @@ class Maintenance:
     def _before(
         self, period: Callable[[BatchRecord], int], first: BatchRecord, last: BatchRecord
     ) -> BatchRecord | None:
-        """The last batch before the run of first..last that took objects, and so had a JVM, or that is of an earlier
-        period. None if there is none. Reads batches of the period alone."""
+        """The last batch before the run of first..last that took objects (so a JVM ran) or is of an earlier period;
+        None if there is none. The search ends there."""
         now = period(last)
         return self.ledger.before(
             first.run_first, lambda records: [each for each in kept(records) if each.objects or period(each) != now]
         )
 
     def _merge(self, last: BatchRecord, tables: SparkTables, superseded: bool) -> float:
-        """Compact small files, and forget what rows have `superseded`."""
+        """Compact small files; if `superseded`, first remove superseded rows of substreams and keys."""
         earlier = self.ledger.before(last.batch_id - MERGE_EVERY + 1) or self.ledger.batches(1, last.batch_id)[0]
         oldest = earlier.as_of
         delay = max(source.landing_delay for source in self.spec.sources.values())
@@ -140,7 +140,7 @@ class Maintenance:
         """Compact everything that can be compacted, and delete what retention does not keep, however long ago the
         last time was. Returns the seconds spent on compaction.
 
-        While a run is pending, rows that its batches supersede stay: its abandonment would take theirs away.
+        While a run is pending, superseded rows stay: abandoning the run would delete the rows that supersede them.
         """
         tables, settled = self._spark(), not self.ledger.last().pending
         with self._lasting():
@@ -176,11 +176,11 @@ class Maintenance:
         return [f"{kind}/{name}" for kind in kinds for name in published]
 
     def needed(self, last: BatchRecord) -> dict[str, int | None]:
-        """By source below a stream that is not complete, the time from which streams still need its rows after a run
-        (None: they need all): no open window and no row that is not published begins earlier. Streams are pulled back
-        to their open windows, so that rows are at most as much earlier as lifetimes and shifts move them. Whether a
-        row that waits has a gap is decided by rows since its own start. A stream that is added needs the rows that
-        end after the watermark of its sources."""
+        """For each source of an incomplete stream: the time from which streams still need its rows after a run (None:
+        all rows). No open window and no unpublished row begins earlier. Streams are held back to their open windows,
+        so rows are earlier by at most what lifetimes and shifts add. Whether a waiting row has a gap depends on rows
+        since its own start. A stream that is added later needs the rows that end after the watermark of its
+        sources."""
         steps = rules_of_streams(self.spec)
         narrow = [step if step.fixed is None else replace(step, windows=None) for step in steps]
         moved = reach(steps if any(step.gapped for step in steps) else narrow)

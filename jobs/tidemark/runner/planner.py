@@ -27,7 +27,7 @@ from tidemark.storage import Location
 
 AUTO_BYTES_A_CORE = 256 << 20
 AUTO_FILES = 10_000
-"""Largest number of objects in a micro-batch if the configuration sets none: Spark needs memory for each of them."""
+"""Maximum number of objects in a micro-batch if the configuration sets none: Spark needs memory for each object."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class Planning:
             ensure_few(self.ledger.states(tail.next_batch_id))
 
     def prove(self, landed: Discovered, tail: Tail) -> None:
-        """Check that the run can be carried out: Spark is there in a version that works, with the jars that it may
-        need, and understands the configuration, which it analyses if it has not done so before. Raises TidemarkError,
-        ConfigError."""
+        """Check that the run can be carried out: a supported Spark is installed, with the jars that it may need, and
+        accepts the configuration. It analyses the configuration unless the last run had it, too. Raises
+        TidemarkError, ConfigError."""
         rows = self._has_rows(tail)
         if landed.objects or rows:
             _require_engine(buckets_of(self.spec) if landed.objects else ())
@@ -105,7 +105,7 @@ class Planning:
         return through > 0 and any(state.next_offset for state in self.ledger.states(through + 1).values())
 
     def _unproven(self, tail: Tail) -> bool:
-        """True if Spark has not analysed this configuration under this engine yet: no run has recorded both."""
+        """True if the last committed batch had another configuration or engine: Spark must analyse this one."""
         through = tail.committed_through
         (last,) = self.ledger.batches(through, through)
         now = judged_under(self.spec, self.ledger.root)
@@ -124,8 +124,8 @@ class Planning:
     def records(
         self, plan: RunPlan, spec: PipelineSpec, suites: str | None = None, unended: int | None = None
     ) -> list[BatchRecord]:
-        """The rows of `batches` that a run of this configuration begins with; the last one has the users' suites. If
-        a run was abandoned, this run also ends the batches from `unended` on."""
+        """The rows of `batches` for a planned run of this configuration; the last one has the users' suites. With
+        `unended`, the run also ends the committed batches of an abandoned run, from that one on."""
         token, under = new_token(), judged_under(spec, self.ledger.root)
         return [
             BatchRecord(
@@ -182,8 +182,8 @@ def analyse(
     spec: PipelineSpec, deep: bool = False, kept: Location | None = None, returned: Collection[str] = ()
 ) -> None:
     """Have Spark analyse and plan the whole configuration; if `deep`, strictly, and try users' suites on its tables.
-    With `kept`, a version's folder, compare the columns of its tables; `returned` streams had been removed. Raises
-    ConfigError. Starts a JVM."""
+    With `kept`, a version's folder, compare the columns of its tables; `returned`: streams that were removed before.
+    Raises ConfigError. Starts a JVM."""
     from tidemark.spark import analysis
     from tidemark.spark.session.session import open_session
 

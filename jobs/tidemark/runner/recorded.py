@@ -30,8 +30,8 @@ def key_of(root: Location, *, make: bool = False) -> bytes:
 
 
 def content_of(configuration: str | None, now: PipelineSpec, root: Location) -> dict[str, Any]:
-    """A recorded configuration, to compare with today's. A reference is kept where the environment now holds another
-    value."""
+    """A recorded configuration, to compare with today's. A reference stays as it is if the environment now holds
+    another value."""
     content: dict[str, Any] = json.loads(configuration or "{}")
     environ = _environ(now)
     others = _others(content, environ, root)
@@ -39,7 +39,7 @@ def content_of(configuration: str | None, now: PipelineSpec, root: Location) -> 
 
 
 def spec_of(configuration: str, now: PipelineSpec, root: Location) -> PipelineSpec:
-    """A recorded configuration, to be followed again. Raises ConfigError if a result depends on a variable that is
+    """A recorded configuration, to be executed again. Raises ConfigError if a result depends on a variable that is
     not set or that now holds another value."""
     content: dict[str, Any] = json.loads(configuration)
     environ, paths = _environ(now), referred(content)
@@ -68,8 +68,8 @@ def _names(content: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _others(content: Mapping[str, Any], environ: Mapping[str, str], root: Location) -> dict[str, str]:
-    """Variables that do not hold their recorded value, each with what is wrong. If the key of a hash is lost, its
-    variable counts as unchanged."""
+    """Variables without their recorded value, each with the problem. If the key of the hashes is lost, a variable
+    that is set counts as unchanged."""
     hashes = _names(content)
     key = key_of(root) if hashes else b""
     found = {}

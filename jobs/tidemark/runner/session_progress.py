@@ -21,8 +21,8 @@ class Looked(Protocol):
         ...
 
     def idle(self, due: Due, limit: int) -> tuple[int | None, int | None]:
-        """Times when windows that were open before the run end or close: the latest of at most `limit`, and the first
-        after it. None if there is none."""
+        """Times when windows that were open before the run end or close: the latest time up to `limit`, and the first
+        time after it; None for a missing one."""
         ...
 
 
@@ -38,7 +38,7 @@ class Looking:
     of_windows: bool
 
     def state(self, state: StreamState, limit: int | None) -> StreamState:
-        """The state that the run leaves, from `state`, the progress of the inputs; idleness closes windows up to
+        """The state after the run, from `state` (the progress of the inputs). Idleness closes windows up to
         `limit`."""
         return self._pulled_back(self._rested(self._behind(state), limit))
 
@@ -88,7 +88,7 @@ def _behind(due: Due, watermark: int | None, back: int | None) -> int | None:
 
 
 def as_recorded(state: StreamState, known: StreamState) -> StreamState:
-    """The state with the results of looking at rows from when the run was first made."""
+    """The state with the recorded results of looking at rows, from the first execution of the run."""
     return replace(
         state,
         watermark=known.watermark,

@@ -1,4 +1,4 @@
-"""Advances streams and windows when a run ends: their progress, and the rows that are due of each."""
+"""Advances streams and windows when a run ends: their progress, and their due rows."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Writing(Looked, Protocol):
         ...
 
     def write(self, due: Due, recovering: bool) -> tuple[TableDigest, ...]:
-        """Append the rows that are due of a stream; returns a digest for each written table."""
+        """Append the due rows of a stream; returns a digest for each written table."""
         ...
 
     def measure(self, due: Due, versions: Mapping[str, int]) -> tuple[TableDigest, ...]:
-        """Compute the digests of the due rows without writing them; `versions` are those of the digests by table."""
+        """Compute the digests of the due rows without writing them; `versions` are the digest versions, by table."""
         ...
 
     def outside(self, due: Due) -> int:
-        """Number of rows that the run brought to a step and that are in no window."""
+        """Number of the run's rows at a step that are in no window."""
         ...
 
     def making(self, due: Due) -> dict[str, Any]:
-        """The rows of the run for a stream, by table, as cached data frames that are not written."""
+        """The run's rows for a stream, by table, as cached data frames; nothing is written."""
         ...
 
     def behind(self, due: Due) -> int:
@@ -64,8 +64,8 @@ class Writing(Looked, Protocol):
 
 
 class Published(NamedTuple):
-    """Results of a run's end: the end of each stream, the digests of written tables, and for each stream with written
-    rows the number of those that are not due."""
+    """Results of a run's end: the end of each stream, and the digests of written tables. `not_due`: for each stream
+    with written rows, the number of its rows that are not due."""
 
     ends: dict[str, StreamEnd]
     digests: list[TableDigest]
@@ -88,7 +88,7 @@ class Ending:
 
     @property
     def first(self) -> bool:
-        """True if no run was before this one; batches of the lowest numbers may have been abandoned."""
+        """True if this is the first run; batches with lower numbers may have been abandoned."""
         return not self.combined_before
 
 
@@ -104,16 +104,15 @@ class StreamProgress:
 
     @property
     def read_from(self) -> int | None:
-        """The earliest time that outputs from the pipeline's `start` on depend on; None: no lower bound. There is
-        none with a punctuated source, whose rows may reach back any time, nor with lifetimes or sessions without a
-        bound."""
+        """The earliest time that outputs from the pipeline's `start` on depend on; None: no lower bound. A punctuated
+        source has none, since its rows may reach back any time, nor do lifetimes or sessions without a bound."""
         punctuated = any(source.punctuation is not None for source in self.spec.sources.values())
         unbounded = punctuated or any(step.endless for step in self.steps)
         return None if self.spec.start is None or unbounded else self.spec.start - reach(self.steps)
 
     def due(self, ending: Ending, writing: Callable[[], Writing]) -> Iterator[tuple[str, StreamState, Due | None]]:
-        """By stream, inputs first: the state that a run leaves, and what is due if the stream is published. Write
-        each before asking for the next, since session windows are looked up in the tables."""
+        """Yield each stream, inputs first: its state after the run, and its due rows if it is published or has
+        `until` (else None). Write them before the next step, since session windows are looked up in the tables."""
         recorded = {name: end.state for name, end in ending.recorded.items()}
         before = opening_states(self.steps, recorded, ending.combined_before, ending.first, ending.rows_since)
         ended = ending.record.streams.items()
@@ -207,8 +206,8 @@ def take_on(
 def staged(
     streams: StreamProgress, ending: Ending, writing: Callable[[Mapping[str, Any]], Writing], made: dict[str, Any]
 ) -> dict[str, int]:
-    """Make the rows that a run's end adds to streams into `made`, by table, before any is written. Returns by stream
-    the number of rows that are not due. `writing` receives what has been made before."""
+    """Compute the rows that a run's end adds to streams, by table in `made`, before any is written. Returns the
+    number of rows that are not due, by stream. `writing` gets the rows made so far."""
     wrong = {}
     for name, _, due in streams.due(ending, lambda: writing(made)):
         if due is not None and due.anything:
@@ -220,7 +219,7 @@ def staged(
 def measured(
     streams: StreamProgress, ending: Ending, writing: Callable[[], Writing], versions: Mapping[str, int]
 ) -> list[TableDigest]:
-    """Compute the digests of a run's end again; `versions` are those of the digests by table."""
+    """Compute the digests of a run's end again; `versions` are the digest versions, by table."""
     dues = [due for _, _, due in streams.due(ending, writing) if due is not None]
     return [digest for due in dues for digest in writing().measure(due, versions)]
 
@@ -245,7 +244,7 @@ def _rules(spec: PipelineSpec, step: StreamSpec) -> StepRules:
 
 def _keeps(source: SourceSpec) -> bool:
     """True if rows of a source may be behind the combined watermark: out-of-order rows that are kept, or rows of a
-    partition that is new and has no punctuation yet."""
+    new partition without a punctuation."""
     return source.policy.out_of_order.action is Action.KEEP or bool(source.punctuation and source.partition)
 
 
