@@ -3,8 +3,8 @@
 planned -> abandoning -> no table has any of its rows -> abandoned
 
 Readers that end at the last committed batch never saw the deleted rows. Others may have seen rows of streams, so a
-run that has published to one is abandoned only on request. The numbers of its batches are not used again, since the
-tables' logs know them. Every step may be repeated; the next run finishes an abandonment that was interrupted.
+run that has published to a stream is abandoned only on request. The numbers of its batches are not used again, since
+logs of tables hold them. Every step may be repeated; the next run finishes an interrupted abandonment.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Abandonment:
         return self.context.ledger
 
     def abandon(self, run: str, reason: str, published: bool = False) -> AbandonRecord:
-        """Abandon a run and record the reason; with `published` also one that has published to streams. Raises
-        UsageError if no such run is planned, or if it has published and that is not asked for."""
+        """Abandon a run and record the reason. Raises UsageError if no such run is planned, or if it has published to
+        streams and `published` is false."""
         reason = reason_for("abandoning a run", reason, "say with --reason why it cannot be finished")
         pending = self.ledger.last().pending
         if not pending or pending[0].run_id != run:
@@ -68,7 +68,7 @@ class Abandonment:
     def finish(self, pending: Sequence[BatchRecord]) -> AbandonRecord:
         """Delete every row of a run whose abandonment has begun, then record it as abandoned."""
         first, last = pending[0].batch_id, pending[-1].batch_id
-        names = {*tables_below(self.ledger.folder), *WRITERS}  # a withdrawal makes those that were not there yet
+        names = {*tables_below(self.ledger.folder), *WRITERS}  # a withdrawal creates missing small tables
         with lasting(*(self.ledger.folder / name for name in sorted(names))):
             self.withdraw(first, last)
         self.context.checkpoint("withdrawn")
@@ -83,8 +83,8 @@ class Abandonment:
         }
 
     def withdraw(self, first: int, last: int) -> None:
-        """Delete the rows of batches first..last, which no reader has seen, in commits that record the withdrawal. If
-        the lock is a lease, first have every table know these batches: the run may be stalled, and go on later."""
+        """Delete the rows of batches first..last in commits that record the withdrawal. If the lock is a lease, the
+        run may be stalled and go on later: then first record these batches as written in every table."""
         if self.context.holds_lease:
             self._fence(first, last)
         for table in self._appended(first, last):
@@ -101,8 +101,8 @@ class Abandonment:
             self.ledger.stores["watermarks"].put_back(batch_id, state_rows(batch_id, states), "record")
 
     def _fence(self, first: int, last: int) -> None:
-        """Record in the log of every table of Spark's that batches first..last were appended, so that a stalled run
-        appends none of them."""
+        """Record batches first..last as appended in the log of every table that Spark writes, so that a stalled run
+        cannot append them."""
         from tidemark.spark.rebuild.repair import know  # starts a JVM: only where a run may be stalled
 
         for table in self._of_spark():
@@ -133,21 +133,21 @@ class Abandonment:
         return [name for name in tables_below(self.ledger.folder) if name.partition("/")[0] in kinds]
 
     def _published(self, first: int) -> Iterator[str]:
-        """Tables that readers follow and that the run has already published to."""
+        """Output tables to which the run has already published: readers may follow them."""
         for name in tables_below(self.ledger.folder):
             if name.partition("/")[0] in OUTPUTS and self.ledger.store(name).number(APPLICATION) >= first:
                 yield name
 
     def _writers(self, table: str, first: int, last: int) -> list[str]:
-        """Names under which batches first..last append to a table: the sources are those that the batches have
-        recorded, since the file may have been edited."""
+        """Names under which batches first..last append to a table. The sources come from the batches' own
+        configurations, since the file may have been edited."""
         if table != _SUBSTREAMS:
             return [APPLICATION]
         plans = {record.configuration for record in self.ledger.recorded(first, last)}
         return sorted({writer_of(source) for plan in plans for source in json.loads(plan)["sources"]})
 
     def _known(self, first: int, last: int) -> Iterator[LastWrite]:
-        """Last writes that tables' logs must know from now on: those known before, and the withdrawal of the
+        """Last writes that tables' logs must have from now on: the earlier ones, and the withdrawal of the
         batches."""
         before = must_know(self.ledger, self.ledger.settled_before(first))
         yield from (each for each in before if each.writer != ABANDONED)
@@ -174,8 +174,8 @@ def stuck(error: Exception, records: Sequence[BatchRecord], config: str) -> Tide
 
 
 def _said(error: Exception) -> str:
-    """The first line of an error. One of the JVM begins with the call that failed: then its exception and the
-    innermost cause follow."""
+    """The first line of an error. An error of the JVM begins with the failed call: its exception and innermost cause
+    are added."""
     first, *others = str(error).splitlines() or [""]
     raised = [line.removeprefix(": ") for line in others if line.startswith(": ")]
     causes = [line.removeprefix("Caused by: ") for line in others if line.startswith("Caused by: ")]

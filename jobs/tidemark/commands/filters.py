@@ -1,4 +1,4 @@
-"""Conditions on rows that the commands which read take, and their checks."""
+"""Conditions on rows, taken by the reading commands, and their checks."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Promotion:
 
     @property
     def live(self) -> Ledger:
-        """The ledger of the version that is live before."""
+        """The ledger of the version that is live before the promotion."""
         return self.context.ledger
 
     def promote(self, version: int, now: int) -> PromoteRecord:
@@ -125,8 +125,8 @@ class Promotion:
                 raise _too_old(target.version)
 
     def _planned(self, target: Ledger, spec: PipelineSpec, run: Sequence[BatchRecord]) -> list[BatchRecord]:
-        """Plan a run of the live version in the target; or the batches of one plan, if its rest was abandoned and a
-        later run ended it."""
+        """Plan a run of the live version in the target. If the rest of a run was abandoned, `run` holds only the
+        batches of one plan."""
         under, token = judged_under(spec, target.root), new_token()
         records = [blank(record, under, token) for record in run]
         batches = tuple(Batch(record.batch_id, self.live.objects_of(record)) for record in run)
@@ -138,7 +138,7 @@ class Promotion:
         return [replace(record, status=PLANNED) for record in records]
 
     def _check_known(self, target: Ledger, spec: PipelineSpec) -> None:
-        """Raise UsageError if the target cannot take objects that the live version has taken since."""
+        """Raise UsageError if a source of the live version is new to the target, or has other columns."""
         live = compared_spec(self.live, self.spec)
         for name, source in live.sources.items():
             if name not in spec.sources or spec.sources[name].columns != source.columns:
@@ -161,8 +161,8 @@ def _too_old(version: int) -> UsageError:
 
 
 def promote(context: RunContext, version: int, wait: bool) -> PromoteRecord:
-    """Recover a crashed run, then make a version live. Readers see its tables from one commit on;
-    then names follow."""
+    """Recover a crashed run, then make a version live. One commit switches readers to its tables; then links and
+    views are updated."""
     with held_and_recovered(context, wait):
         ensure_movable(context)
         record = Promotion(context).promote(version, context.clock())

@@ -49,7 +49,7 @@ SUBSTREAMS = "substreams"
 
 @dataclass(frozen=True)
 class RunRecords:
-    """Records of runs in the ledger, as the story of a row needs them."""
+    """Records of runs in the ledger that explaining a row needs."""
 
     ledger: Ledger
 
@@ -118,15 +118,14 @@ class Reader:
         return dataset(schema.empty_table())
 
     def judged_through(self) -> int:
-        """The last batch whose rows are judged for good: the last committed one, or a later one that quality
-        blocks."""
+        """The last batch whose fates are final: the last committed batch, or a later one that quality blocks."""
         tail = self.ledger.last()
         blocked = [record.batch_id for record in tail.pending if record.status == BLOCKED]
         return max([tail.committed_through, *blocked])
 
     @cached_property
     def declared(self) -> PipelineSpec:
-        """The pipeline as its last run was configured, with what the file has added since."""
+        """The pipeline with the sources of its last run, and sources that the file has added since."""
         if not in_force(self.ledger):
             return self.spec
         then = compared_spec(self.ledger, self.spec)
@@ -144,7 +143,7 @@ class Reader:
         return self.ledger.folder / table
 
     def path(self, table: str) -> TablePathRecord:
-        """The folder of a table in the live version, and names that follow `promote`."""
+        """The folder of a table in the live version, and names that always show the live version."""
         location = self.folder_of(table)
         names = names_of(table, self.ledger.root, self.ledger.version)
         return {"path": str(location), "names": names, "warnings": [fixed(location, names, str(self.spec.path))]}
@@ -173,7 +172,7 @@ class Reader:
         return {**found, **self._blocked(filters)}
 
     def _blocked(self, filters: Filters) -> BlockedRows:
-        """Batches whose rows are not looked at, since quality blocks their run; empty if there are none."""
+        """A note on batches that are left out because quality blocks their run; empty if there are none."""
         pending = self.ledger.last().pending
         if filters.get("batch") is not None or not pending or pending[-1].status != BLOCKED:
             return {}
@@ -242,7 +241,7 @@ class Reader:
         return list(found.values())
 
     def _streams(self, records: Sequence[BatchRecord]) -> list[StreamProgressSummary]:
-        """Progress of each stream, and what the last run wrote to it."""
+        """Progress of each stream, and numbers of rows that the last run wrote to it."""
         ended = next((record for record in reversed(records) if record.ends_run), None)
         if ended is None:
             return []

@@ -24,7 +24,7 @@ from tidemark.storage.object_errors import known_fault
 
 
 def recover(context: RunContext) -> list[str]:
-    """Recover a crashed run from its recorded plan and configuration. Returns its id in a list, empty if none
+    """Recover a crashed run from its recorded plan and configuration. Returns its id in a list; empty if no run
     crashed."""
     pending = context.ledger.last().pending
     if not pending:
@@ -73,7 +73,7 @@ def release(context: RunContext, run_id: str, reason: str) -> BatchRecord:
 
 def abandon(context: RunContext, run_id: str, reason: str, wait: bool, published: bool) -> AbandonRecord:
     """Abandon a planned run that cannot be finished, and record why. Raises UsageError if no such run is planned, or
-    if it has published to streams and `published` does not ask for these rows to be withdrawn."""
+    if it has published to streams and `published` is false."""
     with context.hold(wait):
         return Abandonment(context).abandon(run_id, reason, published)
 

@@ -29,9 +29,9 @@ QUALITY = "quality"
 
 
 def write_report(reader: Reader, out: Path | None, samples: bool, since: int | None, until: int | None) -> PathRecord:
-    """Write the page of the runs that ran in [since, until), or have an as_of in it, microseconds UTC; returns its
-    path. The file appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder.
-    Without `samples` the page has no text of rows."""
+    """Write the page of runs that ran, or have an as_of, in [since, until), microseconds UTC; returns its path. The
+    file appears whole or not at all. Default: all runs, as <pipeline>-report.html in the current folder. Without
+    `samples` the page has no text of rows."""
     target = Path(f"{reader.spec.name}-report.html") if out is None else out
     with written_whole(target) as location:
         tables = covered(reader, since, until)
@@ -40,7 +40,7 @@ def write_report(reader: Reader, out: Path | None, samples: bool, since: int | N
 
 
 def covered(reader: Reader, since: int | None, until: int | None) -> Tables:
-    """Tables of the page of the runs that ran in [since, until), or have an as_of in it."""
+    """Tables for the page of runs that ran, or have an as_of, in [since, until)."""
     ledger = reader.ledger
     through = ledger.last().committed_through
     first = 1 if since is None else ledger.first_since(since)
@@ -50,8 +50,8 @@ def covered(reader: Reader, since: int | None, until: int | None) -> Tables:
 
 
 def scope_of(ledger: Ledger, by_as_of: Scope, ran: Sequence[RunTime], since: int | None, until: int | None) -> Scope:
-    """The batches of a page, in words too: those of runs with an as_of in [since, until), and those back to the first
-    run that ran then. No run is before its as_of, so that none after them ran then."""
+    """The batches of a page, and the range in words: runs with an as_of in [since, until), and earlier ones back to
+    the first run that ran in it. A run never runs before its as_of, so no later run can have run in it."""
     if since is None and until is None:
         return by_as_of
     bounds = [] if since is None else [f"from {format_time(since)}"]
@@ -69,8 +69,7 @@ def scope_of(ledger: Ledger, by_as_of: Scope, ran: Sequence[RunTime], since: int
 
 
 def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime], until: int | None) -> Tables:
-    """Tables of the live version in the form that the page takes; `ran` says when runs ran, and the scope ends before
-    `until`."""
+    """Tables of the live version for the page. `ran`: when runs ran. The scope ends before `until`."""
     spec, ledger = reader.spec, reader.ledger
     return Tables(
         spec=spec,
@@ -91,7 +90,7 @@ def tables_of(reader: Reader, scope: Scope, ran: Sequence[RunTime], until: int |
 
 
 def _status(reader: Reader, until: int | None) -> StatusRecord:
-    """The status without what is abnormal in runs of `until` or later, by their as_of: a page before names none."""
+    """The status, without what is abnormal in runs with an as_of of `until` or later."""
     found, tail = reader.status(), reader.ledger.last()
     if until is None:
         return found
@@ -103,7 +102,7 @@ def _status(reader: Reader, until: int | None) -> StatusRecord:
 
 
 def _causes(reader: Reader, scope: Scope) -> Sequence[Cause] | None:
-    """Causes of what is abnormal in the scope, compared with the runs before it; None if it has no batch."""
+    """Causes of abnormal values in the scope, compared with the runs before it; None if it has no batch."""
     if scope.empty:
         return None
     return causes_in(reader, scope_of_batches(reader.ledger, scope.first, scope.last)).causes

@@ -1,4 +1,4 @@
-"""Streams that were removed from a pipeline and are in its file again: their tables have rows from before."""
+"""Finds streams that were removed from a pipeline and are in its file again: their tables still have old rows."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def run(context: RunContext, request: RunRequest, wait: bool) -> RunRecord:
 
 
 def dry_run(context: RunContext, request: RunRequest) -> PlanRecord:
-    """Find what a run would take, without a lock and without a JVM. A run that is recorded already takes nothing
-    more; a note says what would be done with it."""
+    """Find the objects that a run would take, without a lock and without a JVM. A recorded run takes no more objects;
+    a note says if it would be verified or finished."""
     given = _opened(context, request, context.clock())
     _checked(context)
     if (batches := _committed(context, request)) is not None:
@@ -86,7 +86,7 @@ def summary(context: RunContext, run_id: str) -> RunSummary:
 
 
 def finished(context: RunContext, records: Sequence[BatchRecord], notes: Sequence[str]) -> RunSummary:
-    """The record of a run that has these batches."""
+    """The record of a run; `records` are some or all of its batches."""
     findings: list[Finding] = []
     for record in records[:LONGEST_LIST]:
         findings += context.ledger.findings(record.batch_id)
@@ -126,7 +126,7 @@ def _checked(context: RunContext) -> tuple[list[str], str]:
 
 
 def _moved(given: int, as_of: int) -> list[str]:
-    """A note if the run is as of a later time than was asked for."""
+    """A note if the run's as_of is later than the given one."""
     if as_of == given:
         return []
     return [f"as_of {format_time(given)} is before that of the last run: this run is as of {format_time(as_of)}, too"]
@@ -172,8 +172,7 @@ def _taken(
 
 
 def ensure_none_pending(tail: Tail, ledger: Ledger) -> None:
-    """Raise Held if another process has planned a run since a pending one was looked for: that run is to be finished
-    first."""
+    """Raise Held if another process has planned a run since the last check: that run must be finished first."""
     if tail.pending:
         raise Held(
             f"run {tail.pending[0].run_id} was planned at the same moment",
@@ -204,6 +203,6 @@ def _with_repaired(found: RunSummary, repaired: list[str]) -> RunRecord:
 
 
 def _maintain(context: RunContext, records: Sequence[BatchRecord]) -> float | None:
-    """Maintain tables after a commit, as far as that needs no new JVM. Returns seconds, or None if there was nothing
-    to do."""
+    """Maintain tables after a commit, without starting a JVM. Returns the seconds of compaction; None if none was
+    due."""
     return Maintenance(context.spec, context.ledger, context.tables if context.has_engine() else None).after(records)

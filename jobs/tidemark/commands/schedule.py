@@ -1,8 +1,8 @@
 """Runs that a scheduler asks for, each with its own id and as_of, in any order and as often as it likes.
 
-A run covers what landed since the as_of before it. If an earlier run has covered that already, this run is verified:
-it is replayed from its records and must not differ. So a schedule that is caught up, cleared, filled backwards or
-run twice gives equal tables to one that ran in order.
+A run covers the objects that landed since the as_of of the run before. If an earlier run has covered them already,
+that run is verified: it is replayed and must not differ. So a schedule that is caught up, cleared, filled backwards
+or run twice gives the tables of a schedule that ran in order.
 
     its id is committed                        verify that run
     a later or equal as_of was covered         verify the first run that covered it
@@ -99,8 +99,8 @@ def answer(context: RunContext, as_of: str | int, run_id: str) -> RunRecord:
 
 
 def _answered(ledger: Ledger, as_of: int | None, run_id: str) -> BatchRecord | None:
-    """The last batch of the committed run with this id, or else of the first committed run with an as_of of at least
-    `as_of`. A run whose rest was abandoned answers for nothing: the one that ended it does."""
+    """The last batch of the committed run with this id, or else of the first committed run whose as_of is `as_of` or
+    later. A run whose rest was abandoned does not count; the run that ended its batches does."""
     tail = ledger.last()
     last, known = tail.committed_through, ledger.run(run_id)
     batch = last + 1

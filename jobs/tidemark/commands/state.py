@@ -1,4 +1,4 @@
-"""State of a pipeline: ready, running, interrupted or blocked, with the commands that lead on."""
+"""State of a pipeline: ready, running, interrupted or blocked, with the commands to use next."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tidemark.storage.damaged_files import UNREADABLE
 
 
 class PipelineState(StrEnum):
-    """States of a pipeline. `ready`: the last run is committed; `released`: it was blocked, and the next command
-    publishes it; `interrupted`: its process ended before the run was done."""
+    """States of a pipeline. `ready`: the last run is committed. `released`: it was blocked, and the next command
+    publishes it. `interrupted`: its process ended before the run was finished."""
 
     NEW = "new"
     READY = "ready"
@@ -33,7 +33,7 @@ class PipelineState(StrEnum):
 
 
 def standing(ledger: Ledger, config: str) -> StandingRecord:
-    """The state with its run, the failed checks, a sentence, and the commands that lead on."""
+    """The state with its run, the failed checks, a sentence, and the commands to use next."""
     tail = ledger.last()
     if not tail.pending:
         state = PipelineState.READY if tail.committed_through else PipelineState.NEW
@@ -59,8 +59,8 @@ def blocking_checks(ledger: Ledger) -> list[Check]:
 
 
 def failed_checks(ledger: Ledger, run: RunRange | None, told: Collection[Check] = ()) -> list[str]:
-    """One sentence on each failed check of a run, but for those that are told elsewhere; a table of checks that can't
-    be read gives one on that."""
+    """One sentence on each failed check of a run, without the given ones; if the checks cannot be read, one that says
+    so."""
     if run is None:
         return []
     try:

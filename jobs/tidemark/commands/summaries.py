@@ -47,7 +47,7 @@ def batch_summary(record: BatchRecord) -> BatchSummary:
 
 
 def watermarks_summary(states: States, combined: Mapping[str, Combined]) -> dict[str, WatermarkSummary]:
-    """Per source the combined watermark and that of each partition."""
+    """By source, the combined watermark and the watermark of each partition."""
     found: dict[str, WatermarkSummary] = {}
     for source, value in combined.items():
         known = sorted((part, state) for (name, part), state in states.items() if name == source and part != UNKNOWN)

@@ -1,4 +1,4 @@
-"""Configuration that a version goes on with, the batches that a backfill made, and records of versions."""
+"""Configuration of a version's next run, the batches that a backfill made, and records of versions."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def recorded_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
 
 
 def compared_spec(ledger: Ledger, now: PipelineSpec) -> PipelineSpec:
-    """Pipeline that the version's next run has to follow, for comparison only: where the environment holds another
-    value than it did, the reference is kept."""
+    """Pipeline that the version's next run has to follow, for comparison only: a reference to the environment stays
+    as it is if its value has changed."""
     return from_resolved(content_of(in_force(ledger), now, ledger.root), at=now)
 
 
 def unlike(ledger: Ledger, spec: PipelineSpec) -> list[str]:
-    """Settings in which a pipeline file differs from those that the version's next run has to follow."""
+    """Settings of a pipeline file that differ from the settings that the version's next run has to follow."""
     try:
         _changes(ledger, in_force(ledger), spec)
     except ConfigError as error:
@@ -112,12 +112,12 @@ def by_run(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
 
 
 def by_plan(records: Sequence[BatchRecord]) -> list[list[BatchRecord]]:
-    """Recorded batches of whole runs, plan by plan: a run whose rest was abandoned is ended under a later plan."""
+    """Recorded batches of whole runs, plan by plan. A later plan ends a run whose rest was abandoned."""
     return [list(part) for run in by_run(records) for _, part in groupby(run, key=attrgetter("plan"))]
 
 
 def blank(record: BatchRecord, spec: Mapping[str, str], plan: str) -> BatchRecord:
-    """A recorded batch as one of a new plan with this token, under another configuration."""
+    """A recorded batch as a planned batch with the token `plan`, under another configuration, without results."""
     return BatchRecord(
         batch_id=record.batch_id,
         run_id=record.run_id,
@@ -198,7 +198,7 @@ def fates_of(records: Iterable[BatchRecord]) -> dict[str, dict[str, int]]:
 
 
 def exceeded(spec: PipelineSpec, difference: DifferenceRecord) -> list[str]:
-    """Limits of quality on shares of fates that the rows judged anew exceed, in words."""
+    """Sentences on quality limits that the rows judged again exceed, by share of a fate."""
     found = []
     after = difference["fates"]["after"] if "fates" in difference else {}
     for source, fates in after.items():
@@ -223,8 +223,8 @@ def list_versions(root: Location, ledger: Ledger) -> VersionsRecord:
 
 
 def differing(ledger: Ledger, spec: PipelineSpec) -> list[str]:
-    """Changes since the last run, in sentences. Raises ConfigError for a refused change; in a version that a backfill
-    made, the hint is to edit the file until it says what the version was made under, or to build another one."""
+    """Changes since the last run, in sentences. Raises ConfigError for a refused change. In a version that a backfill
+    made, the hint is to edit the file to the version's settings, or to build another version."""
     recorded, version = in_force(ledger), ledger.version
     if recorded is None:
         return []

@@ -177,8 +177,7 @@ def _short_of_windows(
 def _missed(spec: PipelineSpec, name: str, since: Mapping[str, int]) -> Iterator[str]:
     """Sources below a stream with rows that it needs and that are in no table.
 
-    With unbounded rows or sessions, it needs rows of any age; else rows that have not ended: only `start` leaves
-    these out.
+    An unbounded stream needs rows of any age, others only rows that have not ended: `start` alone leaves these out.
     """
     any_age = unbounded(spec.streams, name) or has_long_sessions(spec.streams, name)
     for each in sources_below(spec.streams, name):

@@ -1,1 +1,1 @@
-"""Advice on tolerances: tries candidates on recorded rows, and stores the results."""
+"""Advises on tolerances: tries candidates on recorded rows, and stores the results."""

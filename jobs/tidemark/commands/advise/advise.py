@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from tidemark.spark.judge.engine import Engine
 
 MOST_TOLERANCES = 32
-"""Largest number of candidates for one kind of tolerance."""
+"""Maximum number of candidates for one kind of tolerance."""
 
 
 class Wanted(TypedDict, total=False):
-    """Request for advice: the largest shares of rows that may be dropped or adjusted, as percentages or numbers from
-    0 to 1, and the tolerances to try, as durations with commas between them (default: chosen from the rows)."""
+    """Request for advice. Targets: the largest shares of rows that may be dropped or adjusted, as percentages or
+    numbers from 0 to 1. Tolerances to try: durations separated by commas (default: chosen from the rows)."""
 
     target_dropped: str | float | None
     target_adjusted: str | float | None
@@ -60,8 +60,8 @@ class Asked:
 
 
 class Advising:
-    """Advice from the batches of one ledger up to the last committed one, under the configuration in force there.
-    `spec` is today's configuration: its quality limits count."""
+    """Advice from the committed batches of one ledger, under the configuration in force there. Quality limits come
+    from `spec`, today's configuration."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Advising:
         )
 
     def _limits(self, name: str) -> Targets:
-        """Quality limits that hold for a source."""
+        """Quality limits of a source, as targets."""
         quality = limits_of(self.spec, name if name in self.spec.sources else None)
         return Targets(quality.max_dropped, quality.max_adjusted)
 
@@ -205,7 +205,8 @@ class Advising:
 
 
 def _grid(rows: AdvisedRows, policy: Policy, asked: Asked) -> Grid:
-    """Tolerances of the candidates: the requested ones, else those that the rows suggest; always the present ones."""
+    """Tolerances of the candidates: the requested ones, or else suggested by the rows; always the present ones,
+    too."""
     late, disorder = policy.tolerances
     lates, disorders = set(asked.lates or ()), set(asked.disorders or ())
     if asked.lates is None or asked.disorders is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DelayAdvice:
-    """Delays of one source with their costs, the present one, and the smallest that meets the target, if any."""
+    """Delays of one source with their costs, the present one, and the smallest one that meets the target, if any."""
 
     source: str
     rows: int
@@ -47,7 +47,7 @@ def why_not(punctuation: Punctuation) -> str | None:
 def delay_advice(
     engine: Engine, source: SourceSpec, through: int, history: Sequence[RecordedStates], targets: Targets
 ) -> DelayAdvice:
-    """Count what other delays would have left behind, of rows of batches up to `through`."""
+    """Count the rows of batches up to `through` that would have been behind the watermark with other delays."""
     from tidemark.spark.advised_delays import rows_behind
 
     if source.punctuation is None:

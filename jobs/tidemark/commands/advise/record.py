@@ -26,9 +26,9 @@ from tidemark.report.words import counted, duration
 
 @dataclass(frozen=True)
 class Advice:
-    """Candidates of one source with their costs, the present one, the recommended one if there is any, and the newest
-    periods with what was advised before each. `whole`: retention has deleted none of the source's rows and runs.
-    `duplicates`: rows that are dropped whatever the tolerances are."""
+    """Candidates of one source with their costs: all (`cells`), the present one, and the recommended one, if any.
+    `held_out`: newest periods, each with the advice from the rows before it. `whole`: retention has deleted no row or
+    run of the source. `duplicates`: number of rows that are dropped with any tolerances."""
 
     source: SourceSpec
     targets: Targets
@@ -51,8 +51,8 @@ class NoAdvice:
 def advice_summary(
     found: Sequence[Advice | DelayAdvice | NoAdvice], through: int, as_of: int, *, kept: bool
 ) -> AdviseRecord:
-    """The record: costs of the candidates of all sources, and by source the present and the recommended one. `kept`:
-    the advice is stored for the report."""
+    """The record: costs of the candidates of all sources, and the present and the recommended candidate of each
+    source. `kept`: the advice is stored for the report."""
     advised = [each for each in found if isinstance(each, Advice)]
     return {
         "batch_id": through,
@@ -155,7 +155,7 @@ def _held_out(period: held_out.HeldOut) -> HeldOutRecord:
 
 
 def _confidence(periods: Sequence[held_out.HeldOut]) -> str:
-    """A sentence that says how advice would have done on each newest period, given from the rows before it."""
+    """A sentence on how often advice from earlier rows would have met the target on each of the newest periods."""
     length = format_duration(held_out.PERIOD)
     if not periods:
         return f"How sure this is, is not known: rows of more than {length} are needed to test it."

@@ -1,9 +1,9 @@
-"""Says which output a run owes: what watermarks have passed as of its as_of, and no committed run has published.
+"""Finds the output that a run owes: watermarks have passed it at its as_of, and no committed run has published it.
 
-The watermark decides, never the clock: an hour that is not over, or within whose tolerance rows may still come, owes
-nothing. Watermarks are those that committed runs left, with what a planned run has judged since, moved on to the
-as_of by the floors of the time rules. Rows of objects that nobody has read move nothing. What only rows can say
-(session, snapshot and sliding windows, `idle_timeout`, and the streams over them) owes nothing.
+The watermark decides, never the clock: an hour owes nothing until it is over and its tolerance has passed. Watermarks
+come from committed runs and from rows that a planned run has judged since. They move on to the as_of by the floors of
+the time rules. Objects that no run has read move nothing. Streams whose progress depends on rows (session, snapshot
+and sliding windows, `idle_timeout`, and streams over them) owe nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tidemark.verbs import explained
 
 @dataclass(frozen=True)
 class OwedOutput:
-    """A stream that owes output: the times that it has passed in what is published, and that its watermark has
-    passed (microseconds UTC; None: nothing yet). `stream` is None for a pipeline without streams: its events."""
+    """A stream that owes output: it is `published` up to one time, and `due` up to a later one (microseconds UTC;
+    None: nothing yet). `stream` is None for the events of a pipeline without streams."""
 
     stream: str | None
     published: int | None
@@ -39,8 +39,8 @@ class OwedOutput:
 
 @explained
 def owed(context: RunContext, as_of: int) -> list[OwedOutput]:
-    """Return what a run with this as_of owes, by stream; nothing if a run of this or a later as_of is committed.
-    Starts no JVM and writes nothing."""
+    """Return the output that a run with this as_of owes, by stream; nothing if a run with this or a later as_of is
+    committed. Starts no JVM and writes nothing."""
     ledger, tail = context.ledger, context.ledger.last()
     if _published(ledger, tail, as_of):
         return []
@@ -73,8 +73,8 @@ def _owed(context: RunContext, tail: Tail, as_of: int) -> Iterator[OwedOutput]:
 
 
 def _ending(ledger: Ledger, spec: PipelineSpec, tail: Tail, as_of: int) -> Ending:
-    """The end of a run with this as_of that brings no more rows than a planned run of at most this as_of has
-    judged, or one that was abandoned in its middle."""
+    """The end of a run with this as_of that brings no new rows. Rows that a planned or half-abandoned run has judged
+    count if that run's as_of is not later."""
     first = tail.pending[0].run_first if tail.pending else tail.unended or tail.next_batch_id
     before = Before.run(ledger, first)
     judged = (tail.pending or tail.unended) and (tail.as_of or as_of) <= as_of
@@ -85,7 +85,7 @@ def _ending(ledger: Ledger, spec: PipelineSpec, tail: Tail, as_of: int) -> Endin
 
 
 def _known(spec: PipelineSpec) -> PipelineSpec:
-    """The pipeline with those streams alone whose progress follows from watermarks."""
+    """The pipeline with only the streams whose progress depends on watermarks alone."""
     rules = {step.name: step for step in StreamProgress(spec).steps}
     kept: dict[str, bool] = {}
     for name in in_order(spec.streams):

@@ -27,7 +27,7 @@ class NamedRun:
 
 def failed(run: NamedRun, task: str | None, error: str | None, found: Trouble | None) -> RunMessage:
     """The message about a run that failed at a task, with its error. `found` is None if the pipeline could not be
-    looked at; `task` is None if the run itself failed, such as for its timeout."""
+    examined; `task` is None if the run itself failed, for example by a timeout."""
     where = "" if task is None else f" at {task}"
     sentence = f"Run {run.run_id} of pipeline {run.pipeline} failed{where}."
     parts = [MessagePart("What failed", [] if error is None else _lines(error)), *_parts(found)]
@@ -35,7 +35,7 @@ def failed(run: NamedRun, task: str | None, error: str | None, found: Trouble | 
 
 
 def check_failed(run: NamedRun, task: str, error: str, found: Trouble) -> RunMessage:
-    """The message about a run at whose check a task has failed: quality blocks it, or another run is in the way."""
+    """The message about a run that failed at a check: quality blocks this run, or another run is in the way."""
     if found.failed and found.run_id == run.run_id:
         return _blocked(run, found, f"tidemark: {run.pipeline}: quality blocks run {run.run_id}", "")
     return failed(run, task, error, found)
@@ -55,7 +55,7 @@ def overdue(run: NamedRun, late: str, owes: Sequence[OwedOutput], found: Trouble
 
 
 def unseen(run: NamedRun, late: str, error: str) -> RunMessage:
-    """The message about a run that has not ended by its deadline, where an error hides what is due."""
+    """The message about a run that has not ended by its deadline, if an error hides the output that is due."""
     sentence = f"Run {run.run_id} of pipeline {run.pipeline} has not ended {late}. What is due is not known."
     parts = [MessagePart("Why the pipeline could not be looked at", _lines(error))]
     return RunMessage(f"tidemark: {run.pipeline}: output may be overdue", sentence, parts, run.links)

@@ -1,4 +1,4 @@
-"""Finds what is wrong with a pipeline whose run failed: its state, failing values, causes, commands that lead on."""
+"""Collects facts about a pipeline whose run failed: its state, failing values, causes, and commands to use next."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MOST_CAUSES = 3
 
 @dataclass(frozen=True)
 class Trouble:
-    """Facts about a pipeline whose run failed. `sentence` is its state, `run_id` the run that is in the way (None:
-    none is); `failed` are checks that block it, each with its limit; `causes` sentences on the heaviest ones."""
+    """Facts about a pipeline whose run failed. `sentence` is its state; `run_id` the run in the way (None: no run
+    is); `failed` the checks that block it, each with its limit; `causes` sentences on the heaviest causes."""
 
     sentence: str | None
     run_id: str | None
@@ -47,8 +47,8 @@ def trouble(context: RunContext, with_causes: bool) -> Trouble:
 
 
 def _causes(context: RunContext, run: str | None) -> list[str]:
-    """The sentences of the heaviest causes, or why there can be none: a message is sent whatever state the events are
-    in."""
+    """Sentences on the heaviest causes. If the events cannot be read, one sentence says so: the message must still be
+    sent."""
     try:
         found = why(Reader(context.spec, context.ledger, context.clock), None, None, run)["causes"]
     except (TidemarkError, *UNSEEN) as error:

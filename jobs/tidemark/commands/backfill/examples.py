@@ -11,8 +11,8 @@ DIFFERENCE = "difference"
 
 
 def with_examples(difference: DifferenceRecord, folder: Location, spec: PipelineSpec) -> DifferenceRecord:
-    """Add examples to a difference: some changed rows of each source (`examples`), and for each stream of windows
-    some windows with both values (`windows`). The tables below `<folder>/difference` have all of them."""
+    """Add examples to a difference: some changed rows of each source (`examples`), and some windows of each stream of
+    windows with both values (`windows`). The tables below `<folder>/difference` have all rows and windows."""
     location = folder / DIFFERENCE
     rows: dict[str, RowsDifference] = {
         name: {**found, "examples": changed_rows(dataset_of(location / "rows"), name)}

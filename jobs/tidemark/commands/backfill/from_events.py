@@ -2,8 +2,8 @@
 
 clone -> slice -> merge -> record -> listed
 
-Nobody sees the version before the last step; the next backfill removes what an interrupted one left. The live version
-is only read ([decision](docs/decisions/backfill.md)).
+Nobody sees the version before the last step; the next backfill removes the folder of an interrupted one. The live
+version is only read ([decision](docs/decisions/backfill.md)).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Backfill:
 
     @cached_property
     def reads(self) -> dict[str, ReadRange]:
-        """Range of arrivals to read of each source."""
+        """By source, the range of arrivals to read."""
         states = self.live.states(self.through + 1)
         both = [(rules_of(each), rules_of_streams(each)) for each in (self.then, self.spec)]
         floors = [floors_after(states, rules) for rules, _ in both]
@@ -159,7 +159,7 @@ class Backfill:
             )
 
     def _kept(self, folder: Location) -> Merged:
-        """No row is judged again; the version remembers keys by the new settings for the runs that go on from it."""
+        """Judge no row again; only write the remembered keys by the new settings, for later runs of the version."""
         if any(source.deduplicate for source in self.spec.sources.values()):
             from tidemark.spark.rebuild.truncate import write_all_seen
 
@@ -194,8 +194,8 @@ class Backfill:
         return merged
 
     def _begin(self, ledger: SliceLedger, first: int, before: BatchRecord) -> None:
-        """Set the state before the slice's first run: the state that batch `before` left, as far as it still
-        holds."""
+        """Record the state before the slice's first run: the state after batch `before`, as far as it is still
+        valid."""
         configuration = content_of(before.configuration, self.spec, self.live.root)
         unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
@@ -208,8 +208,8 @@ class Backfill:
         ledger.begin(left, states)
 
     def _tainted(self, first: int) -> frozenset[str]:
-        """Sources whose recorded state depends on excluded rows: rows of objects that were taken before the slice and
-        are not yet excluded in the live version."""
+        """Sources whose recorded state depends on excluded rows: their objects were taken before the slice, and the
+        live version does not exclude them yet."""
         found = set()
         for name, objects in self.excluded.items():
             for batch in {batch for batch in objects.values() if batch < first}:
@@ -239,7 +239,7 @@ class Backfill:
 
     def _release(self, again: EventsRerun, ledger: SliceLedger, last: BatchRecord) -> None:
         """Execute a run that closes every source and takes no object. It releases all outputs of the slice: no more
-        rows can fall into the range, and rows that cross its end may be far behind it."""
+        rows can fall into the range, and rows that cross its end may end long after it."""
         number, under = last.batch_id + 1, judged_under(self.spec, self.live.root)
         fields = {"batch_id": number, "run_id": "release", "run_first": number, "run_last": number, "plan": ""}
         closing = tuple(self.spec.sources)
@@ -254,7 +254,7 @@ class Backfill:
 
     def _check_end(self) -> None:
         """Raise UsageError if the live version has not passed the end of the range. Later runs go on from its state,
-        so a backfill with an end may not make later outputs."""
+        so a backfill with an end must not make later outputs."""
         if self.asked.end is None:
             return
         (last,) = self.live.batches(self.through, self.through)

@@ -2,8 +2,8 @@
 
 clone batches before the range -> runs from landing -> contrast -> listed
 
-There may be more or fewer rows than before, so that later rows have other offsets. Therefore everything from the
-first run that the range touches is made anew, and nothing is merged.
+There may be more or fewer rows than before, so that later rows have other offsets. Therefore all batches from the
+first run that the range touches are made again, and nothing is merged.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Rereading:
 
     @cached_property
     def first(self) -> int:
-        """First batch of the first run to make anew: of the first run of all if settings changed, else of the first
-        whose objects may have a row that the range depends on."""
+        """First batch to make again: batch 1 if settings changed, else the first batch of the first run whose objects
+        may have a row that the range depends on."""
         if relevant(self.spec.resolved()) != relevant(self.then.resolved()):
             return 1
         both = [(rules_of(self.spec), rules_of_streams(self.spec))]
@@ -127,7 +127,7 @@ class Rereading:
         return (*own, *[(first, min(last, self.first - 1)) for first, last in before if first < self.first])
 
     def _standing(self, number: int, folder: Location) -> Ledger:
-        """Clone the live version as it was after the runs before the first."""
+        """Clone the live version as it was before batch `first`."""
         target = Ledger(self.live.root, number)
         unfinished.carry(self.live.damaged, target.damaged, self.first)
         if self.first == 1:
@@ -146,7 +146,7 @@ class Rereading:
         return target
 
     def _made(self, target: Ledger) -> tuple[int, DifferenceRecord]:
-        """Execute the runs; returns the number of judged rows, and the difference."""
+        """Execute the runs again; returns the number of judged rows, and the difference."""
         from tidemark.spark.rebuild.diff import Contrast
 
         records = self.live.batches(self.first, self.through)

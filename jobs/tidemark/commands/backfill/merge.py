@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OF_ROWS = frozenset(FINDINGS.values())
 _STATE = frozenset({"substreams", "lifetimes", "open_lifetimes", "seen"})
-"""Tables of state that later runs go on from."""
+"""Tables with state from which later runs go on."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Merged:
 
 @dataclass(frozen=True)
 class SliceMerge:
-    """Merges a `slice` of batches `first` to `last` of `live` into `target`, whose tables are still clones of the
-    live ones. `then` and `spec` are the configurations before and now; rows of `excluded` objects are quarantined
-    now."""
+    """Merges a `slice`, batches first..last of `live` executed again, into `target`, whose tables are still clones of
+    the live tables. `then` and `spec` are the configurations before and now. Rows of `excluded` objects are now
+    quarantined."""
 
     then: PipelineSpec
     spec: PipelineSpec
@@ -125,7 +125,7 @@ class SliceMerge:
         return found
 
     def _passed(self, stream: str) -> int | None:
-        """Time that later runs take a stream to have passed if they go on from the live version; None if it does not
+        """Time that a stream has passed in the live version, if later runs go on from that state; None if it does not
         matter."""
         end = self.live.batches(self.through, self.through)[0].streams.get(stream)
         return None if self.going_on or end is None or end.state.complete else end.state.passed
@@ -156,7 +156,7 @@ class SliceMerge:
     # -- the ledger
 
     def _record(self, tables: TableMerge, rows: dict[str, ChangedRows], outputs: dict[str, ChangedTable]) -> None:
-        """Record in the version's ledger what its tables are now: counts, digests, findings, and the state to go on
+        """Record in the version's ledger the counts, digests and findings of its tables now, and the state to go on
         from."""
         sliced = {record.batch_id: record for record in self.slice.batches(self.first, self.through)}
         digests = {table: tables.digests(table, changed.first, changed.last) for table, changed in outputs.items()}
@@ -179,7 +179,7 @@ class SliceMerge:
         self.target.stores[table].replace(f"batch_id >= {self.first}", rows, "version", self.target.version)
 
     def _go_on(self, tables: TableMerge) -> None:
-        """Replace the recorded watermarks by those of the slice, from which later runs go on."""
+        """Replace the recorded watermarks by the slice's watermarks, from which later runs go on."""
         store = self.slice.stores["watermarks"]
         rows = [row for row in store.read(self.first + 1, self.last) if row["batch_id"] > self.first]
         rows += state_rows(self.first, self.slice.states(self.first + 1))
@@ -190,7 +190,7 @@ class SliceMerge:
                 self._put_lifetimes(name)
 
     def _put_lifetimes(self, source: str) -> None:
-        """Replace the lifetimes of a source with edges by those of the slice, which reads the whole source."""
+        """Replace the lifetimes of a source with edges by the slice's lifetimes: the slice reads the whole source."""
         from tidemark.spark.punctuation.lifetimes import ended_table, open_table
 
         for table in (ended_table(source), open_table(source)):
@@ -199,7 +199,7 @@ class SliceMerge:
                 clone(self.slice.folder / table, self.target.folder / table)
 
     def _going_on(self, record: BatchRecord, sliced: BatchRecord | None) -> BatchRecord:
-        """A batch with the states that the slice recorded, if later runs go on from these."""
+        """A batch with the slice's recorded states, if later runs go on from them; else the batch unchanged."""
         if not self.going_on or sliced is None:
             return record
         own = [digest for digest in sliced.digests if digest.table.partition("/")[0] in _STATE]
@@ -218,8 +218,8 @@ class SliceMerge:
         return _with_digest(again, digest_rows("watermarks", standing))
 
     def _counted(self, end: StreamEnd, before: StreamEnd | None) -> StreamEnd:
-        """The end of a stream after the slice, with the numbers of rows and dead letters before the backfill. Of a
-        stream that is new, outputs that end by the range's begin are in no table."""
+        """The end of a stream after the slice, with its numbers of rows and dead letters from before the backfill. A
+        new stream has no outputs that end by the begin of the range."""
         since = self.asked.begin
         if before is None:
             return StreamEnd(replace(end.state, begins=since), 0, end.outside, 0)
@@ -227,7 +227,7 @@ class SliceMerge:
         return StreamEnd(replace(end.state, begins=begins), before.rows, end.outside, before.dead_letters)
 
     def _recounted(self, record: BatchRecord, sources: set[str]) -> tuple[BatchRecord, list[Finding]]:
-        """A batch with counts, digests and findings of the rows that its events tables have now."""
+        """A batch with counts, digests and findings of its present rows in the events tables of `sources`."""
         findings = list(self.live.findings(record.batch_id))
         findings = [item for item in findings if item.source not in sources or item.type not in OF_ROWS]
         objects = self.live.objects_of(record)
@@ -254,7 +254,7 @@ class SliceMerge:
 
 
 def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, OutputDifference]:
-    """Numbers of rows gone and new, by name of the tables of a kind."""
+    """Numbers of rows gone and new in the tables of a kind, by name."""
     found: dict[str, OutputDifference] = {}
     for table, changed in outputs.items():
         folder, _, name = table.partition("/")
@@ -264,7 +264,7 @@ def _of_kind(kind: str, outputs: Mapping[str, ChangedTable]) -> dict[str, Output
 
 
 def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] | None:
-    """Last writes that logs must know: those of the slice where the table is the slice's, else the batch's own."""
+    """Last writes that logs must have: the slice's for tables taken from the slice, else the batch's own."""
     if record.written is None or sliced.written is None:
         return None
 
@@ -276,7 +276,7 @@ def _written(record: BatchRecord, sliced: BatchRecord) -> tuple[LastWrite, ...] 
 
 
 def _with_digest(record: BatchRecord, digest: TableDigest) -> BatchRecord:
-    """A batch in which the digest replaces the earlier one of that table."""
+    """A batch with the digest in place of its earlier digest of that table."""
     kept = [each for each in record.digests if each.table != digest.table]
     return replace(record, digests=(*kept, digest))
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EventsRerun:
-    """Executes runs of `base` again in `target`, under `spec`. `reads` bounds the arrivals read of each source; rows
-    of `excluded` objects (stored URIs) are quarantined; with `checked` quality results are recorded."""
+    """Executes runs of `base` again in `target`, under `spec`. `reads` bounds the arrivals to read, by source. Rows
+    of `excluded` objects (stored URIs) are quarantined. With `checked`, quality results are recorded."""
 
     context: RunContext
     spec: PipelineSpec

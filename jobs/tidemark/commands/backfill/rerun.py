@@ -44,9 +44,9 @@ class LandingRerun:
     excluded: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def make(self, runs: Sequence[Sequence[BatchRecord]], *, late: bool) -> list[BatchRecord]:
-        """Execute recorded runs, or the plans that they had, each on its objects that the target has not taken yet.
+        """Execute recorded runs, or single plans of them, each on its objects that the target has not taken yet.
 
-        With `late` also on objects that landed in time for the run but that no run took. Raises UsageError if an
+        With `late`, also on objects that landed in time for the run but were taken by no run. Raises UsageError if an
         object that a run took is no longer in landing.
         """
         past = list(self._past(runs))
@@ -105,7 +105,7 @@ class LandingRerun:
         return tuple(item for item in self.base.objects_of(record) if item.source in self.spec.sources)
 
     def _there(self, as_of: int) -> dict[Key, LandedObject]:
-        """All objects that are in landing now, however old."""
+        """All objects that are in landing now, of any age."""
         found = {}
         for name, source in self.spec.sources.items():
             for item in log_of(source, any_age=True).pieces(as_of):
@@ -120,7 +120,7 @@ class LandingRerun:
         *,
         late: bool,
     ) -> set[Key]:
-        """Objects that are not to be read: those that the target has already and, without `late`, those that no run
+        """Objects that must not be read: objects that the target has taken and, without `late`, objects that no run
         took."""
         recorded = {key for run in past for key in run.taken}
         known = set() if late else {key for key in there if key not in recorded}
@@ -152,7 +152,7 @@ class LandingRerun:
         return records
 
     def _noticed(self, record: BatchRecord, taken: Collection[Key]) -> Noticed:
-        """Findings of the recorded run about objects that are still not read."""
+        """Findings of the recorded run about objects that are not read now either."""
         found = [item for item in self.base.findings(record.batch_id) if item.type in LISTED]
         left = (item for item in found if item.sample is None or (item.source, item.sample.file) not in taken)
         return Noticed(tuple(item for item in left if item.source in self.spec.sources))

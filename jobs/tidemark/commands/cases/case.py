@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True)
 class GivenRow:
     """A row that lands. `at` and `landed` are microseconds UTC: its arrival, and the landing time of its object.
-    `raw` is a line that is no row, and `file` the name of its object, where the case gives them."""
+    `raw` is a line that is no row; `file` is the name of its object (None: the case gives none)."""
 
     at: int
     landed: int

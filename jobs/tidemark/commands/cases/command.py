@@ -26,7 +26,7 @@ PREFIX = "tidemark-test-"
 
 
 def test_cases(context: RunContext, files: Sequence[Path | str], options: CaseOptions) -> CasesRecord:
-    """Run the cases of files, by default of those beside the pipeline file, all in one Spark session.
+    """Run the cases of files (default: the files beside the pipeline file), all in one Spark session.
 
     Raises ConfigError with every mistake of all files before anything runs.
     """
@@ -66,7 +66,7 @@ def _checked(context: RunContext, cases: Sequence[Case], keep: Path | None) -> I
 
 @contextmanager
 def _folder(case: Case, number: int, keep: Path | None) -> Iterator[Path]:
-    """The folder of a case: a temporary one, or one that stays, with a pipeline file for commands that look at it."""
+    """The folder of a case: temporary, or kept below `keep` with a pipeline file for other commands."""
     if keep is None:
         with TemporaryDirectory(prefix=PREFIX) as made:
             yield Path(made)

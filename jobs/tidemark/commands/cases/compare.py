@@ -1,7 +1,7 @@
-"""Compares the rows of a table with those that a case expects.
+"""Compares the rows of a table with the rows that a case expects.
 
-Rows are compared without order: each expected row needs a row of its own that has its values, and no row may be left
-over. Columns that an expected row does not name are not compared.
+Rows are compared without order: each expected row needs its own row with equal values, and no row may be left over.
+Columns that an expected row does not name are not compared.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pair:
 
 
 def unmatched(expected: Sequence[Row], found: TableRows) -> list[Pair]:
-    """Expected rows that no row matches, each with the nearest row that is left, and the rows that are left over."""
+    """Expected rows without a match, paired with the nearest rows left over; then the other rows left over."""
     forms = [_forms(row, found.schema) for row in expected]
     rows = [
         {name: values.form(each, found.schema.field(name).type) for name, each in row.items()} for row in found.rows
@@ -66,8 +66,8 @@ def unequal(expected: Row, row: Row, schema: pa.Schema) -> list[str]:
 
 
 def _forms(row: Row, schema: pa.Schema) -> Form:
-    """The forms of an expected row. A value that its column cannot hold equals none; nor does one of a column that
-    the table lacks."""
+    """The forms of an expected row. A value that its column cannot hold, or whose column the table lacks, equals
+    nothing."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         try:
@@ -82,8 +82,8 @@ def _equal_columns(expected: Form, row: Form) -> int:
 
 
 def _matched(fits: Sequence[Sequence[int]]) -> dict[int, int]:
-    """A largest matching: the number of the expected row by that of the row. Each expected row that is added may move
-    others along a shortest path to a free row."""
+    """A maximum matching: number of the expected row by number of the row. Adding an expected row may move others,
+    along a shortest path to a free row."""
     taken: dict[int, int] = {}
     for first in range(len(fits)):
         before: dict[int, int] = {}
@@ -110,7 +110,7 @@ def _matched(fits: Sequence[Sequence[int]]) -> dict[int, int]:
 def _nearest(
     expected: Sequence[Row], forms: Sequence[Form], missing: list[int], rows: Sequence[Form], over: list[int]
 ) -> Iterator[Pair]:
-    """Pair missing rows with those left over that have most columns equal; others stay alone."""
+    """Pair missing rows with the left-over rows that have most columns equal; the others stay alone."""
     scores = sorted(
         ((_equal_columns(forms[one], rows[other]), -one, -other) for one in missing for other in over), reverse=True
     )

@@ -13,8 +13,8 @@ from tidemark.errors import UsageError
 def case_files(config: Path) -> list[Path]:
     """The files of cases beside a pipeline file, sorted by name.
 
-    A file whose name begins with that of another pipeline file of the folder is of that one: rates.test.yml and
-    rates.night.test.yml where rates.yml is there. Raises UsageError if there is none.
+    Files that belong to another pipeline file are left out: if rates.yml exists, rates.test.yml and
+    rates.night.test.yml belong to it. Raises UsageError if no file is found.
     """
     folder = config.parent
     beside = sorted(path for path in folder.iterdir() if path.name.endswith((".yml", ".yaml")))

@@ -16,11 +16,11 @@ CASE_KEYS = ("case", "given", "runs", "expect", "set")
 RUN_KEYS = ("as_of", "close")
 ROW_KEYS = ("at", "landed", "file", "raw")
 _SHOWN = 12
-"""The most names that a message lists where none is near."""
+"""Maximum number of names that a message lists if no name is near."""
 
 
 def missing_name(what: str, name: object, known: Iterable[str], where: str = "") -> str:
-    """Message for a name that does not exist, with the nearest ones, or else with those that there are."""
+    """Message for a name that does not exist, with the nearest names, or else with the existing names."""
     names = list(known)
     lower = {each.lower(): each for each in names}
     close = [lower[each] for each in get_close_matches(str(name).lower(), lower, 3, 0.6)]
@@ -36,13 +36,13 @@ def tables_of(spec: PipelineSpec) -> list[str]:
 
 
 def columns_of_table(spec: PipelineSpec, table: str) -> pa.Schema | None:
-    """Columns of a table. A column whose type only Spark can say is of type null; None: all are known only once rows
-    are there."""
+    """Columns of a table; None if they are known only once it has rows. A column has the type null if only Spark
+    knows its type."""
     return TABLES.get(table) or schema_of(spec, table)
 
 
 def row_keys(source: SourceSpec) -> Mapping[str, str]:
-    """The keys of a given row beside its payload, by their meaning: `at`, or `_at` where the source has a column of
-    that name, and so on."""
+    """The keys of a given row beside its payload, by their meaning: `at`, or `_at` if the source has a column `at`,
+    and so on."""
     columns = {column.name for column in source.columns}
     return {key: f"_{key}" if key in columns else key for key in ROW_KEYS}

@@ -1,7 +1,7 @@
 """Puts the given rows of a case into a landing folder of its own, as lines of JSON.
 
-A case is about rows, not about files: whatever format a source has, its schema and expressions are kept, and what is
-about reading its files (options, names in files, landing times in names) is left out.
+A case tests rows, not files. A source of any format keeps its schema and expressions, but not its settings for
+reading files (options, names in files, landing times in names).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def placed(spec: PipelineSpec, folder: Path) -> PipelineSpec:
 
 
 def as_file(spec: PipelineSpec) -> dict[str, Any]:
-    """The settings of a pipeline as its file may have them, with references to the environment. A late arrival that
-    is the default must be written where rows arrive as they land."""
+    """The settings of a pipeline in the form of its file, with references to the environment. `late_arrival` is
+    written even if it is the default, for sources with `timestamp_by` and without punctuation."""
     content = {key: each for key, each in spec.recorded(b"").items() if key != ENVIRONMENT}
     found: dict[str, Any] = _kept(content, spec.model_dump(mode="json", by_alias=True, exclude_defaults=True))
     for name, source in found["sources"].items():

@@ -30,16 +30,16 @@ _MAKERS: Mapping[str, Callable[[int], Any]] = {
     "DATE": lambda number: str(_FIRST_DAY + timedelta(days=number)),
     "TIMESTAMP": lambda number: format_time(number * DAY),
 }
-"""Pseudonyms by type, from the number of a value: 1 is the first that was met. Eight digits are base64."""
+"""Pseudonyms by type, from the number of a value, in order of occurrence from 1. Eight digits are valid base64."""
 _LARGEST = {"TINYINT": 127, "SMALLINT": 32_767}
 RAW = "masked"
-"""Line in the place of one that was no row: it may hold any value."""
+"""Text in place of a line that was no row, since such a line may hold any value."""
 
 
 @dataclass
 class Pseudonyms:
-    """Pseudonyms of the values in some columns, whatever their case. Raises UsageError if there is no such column, if
-    its values cannot be masked, or if times or partitions are read from it."""
+    """Pseudonyms of the values in some columns; upper and lower case of column names do not matter. Raises UsageError
+    if there is no such column, if its values cannot be masked, or if times or partitions are read from it."""
 
     spec: PipelineSpec
     columns: Iterable[str]
@@ -95,7 +95,7 @@ class Pseudonyms:
 
 
 def _read_by(source: SourceSpec, column: str) -> str | None:
-    """The setting that reads times, partitions or kinds of rows from a column; None if none does."""
+    """The setting that reads times, partitions or kinds of rows from a column; None if there is no such setting."""
     punctuation = source.punctuation
     settings = {
         "timestamp_by": source.timestamp_by,

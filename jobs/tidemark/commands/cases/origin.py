@@ -1,4 +1,4 @@
-"""Finds the given rows that a row of a table was made from, for people who read a difference."""
+"""Finds the given rows from which a row of a table was made, for people who read a difference."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Origins:
     table: Callable[[str], TableRows]
 
     def of(self, table: str, row: Row) -> list[Row]:
-        """The given rows of a row as far as they are known: by its object, by partition and offset, or of a window
-        those whose system timestamp lies in it."""
+        """The given rows of a table's row, as far as they can be found: by its object, or by partition and offset;
+        for a window, the rows with a system timestamp in it."""
         kind, _, name = table.partition("/")
         if kind == "events":
             return [self._nearest(name, row)]
@@ -52,7 +52,7 @@ class Origins:
                 yield self._nearest(source, each)
 
     def _nearest(self, source: str, event: Row) -> Row:
-        """The given row of an event: of those of its object, the one with most values equal."""
+        """The given row of an event: the row of its object with the most equal values."""
         found = self.table(f"events/{source}")
         number = next(index for index, each in enumerate(found.rows) if each is event or each == event)
         seen: dict[str, Any] = found.written(number)

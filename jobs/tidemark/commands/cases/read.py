@@ -47,7 +47,7 @@ def read_cases(files: Sequence[Path], spec: PipelineSpec, environ: Mapping[str, 
 
 
 def _parts(file: Path, problems: list[Problem]) -> list[Part]:
-    """The documents of a file; none, with a problem more, if it cannot be read or has none."""
+    """The documents of a file. If it cannot be read or is empty, there are none, and a problem is added."""
     try:
         parts = read_documents(file)
     except ConfigError as error:
@@ -61,7 +61,7 @@ def _parts(file: Path, problems: list[Problem]) -> list[Part]:
 
 @dataclass
 class _CaseReader:
-    """Reads one document: a case, or a list of cases. `known` has the lines of the names that the file has used."""
+    """Reads one document: a case, or a list of cases. `known`: case names used in the file, with their lines."""
 
     part: Part
     spec: PipelineSpec
@@ -144,7 +144,7 @@ class _CaseReader:
         return found
 
     def fit(self, source: SourceSpec, path: KeyPath) -> None:
-        """Note a source whose rows lines of JSON cannot hold."""
+        """Add a problem if lines of JSON cannot hold rows of a source."""
         for column in source.columns:
             if any(part.key and part.key.text != "STRING" for part in parse_type(column.type).parts()):
                 self.wrong(path, f"column {column.name!r} has a map whose keys are no text: a case cannot give rows")

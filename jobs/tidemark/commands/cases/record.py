@@ -1,4 +1,4 @@
-"""Records a case: rows that a pipeline has judged, and what they give when they are all that there is."""
+"""Records a case: rows that a pipeline has judged, and the rows of its tables when it gets only these."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OF_ROWS = {
     "events": ("_partition", "_offset", *_FATE, "_end_time"),
     "dead_letters": ("_source", "_partition", "_offset", "_window_start", "_window_end"),
 }
-"""Columns that a recorded case expects; of streams all but the number of the batch."""
+"""Columns that a recorded case expects; for streams, all columns but the batch number."""
 
 
 def record(context: RunContext, target: Path | str | None, options: RecordOptions) -> RecordedCaseRecord:
@@ -78,7 +78,7 @@ def _chosen(context: RunContext, options: RecordOptions) -> RecordedRows:
 
 
 def _given(spec: PipelineSpec, stretch: RecordedRows, name: str, pseudonyms: Pseudonyms) -> Sequence[GivenRow]:
-    """The rows of a source as they landed: of a row that could not be read its text, of others their payload."""
+    """The rows of a source as they landed: the text of a row that could not be read, the payload of other rows."""
     source, schema = spec.sources[name], stretch.schemas[name]
     columns = [column.name for column in source.columns if column.name in schema.names]
     found = []
@@ -94,7 +94,7 @@ def _given(spec: PipelineSpec, stretch: RecordedRows, name: str, pseudonyms: Pse
 
 
 def _outcome(ran: Ran) -> dict[str, tuple[Row, ...]]:
-    """Rows that the case gives: of its sources' events, and of all streams and their dead letters."""
+    """Rows that the case produces: events of its sources, and all streams with their dead letters."""
     spec = ran.case.spec
     found: dict[str, tuple[Row, ...]] = {}
     for table in ran.reader.tables():
@@ -118,7 +118,7 @@ def _by_values(row: Row) -> list[tuple[bool, object]]:
 
 
 def _differing(ran: Ran, stretch: RecordedRows, name: str) -> int:
-    """Number of rows of a source whose fate is not the recorded one."""
+    """Number of rows of a source with a fate that differs from the recorded one."""
 
     def fates(rows: Sequence[Row]) -> list[tuple[object, ...]]:
         ordered = sorted(rows, key=lambda row: (row["_partition"], row["_offset"]))

@@ -1,4 +1,4 @@
-"""A stretch of recorded rows: those of a run, or those that arrived in a range of time."""
+"""Selects recorded rows for a case: the rows of a run, or rows that arrived in a range of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidemark.storage import is_table
 
 MOST_ROWS = 1_000
 MOST_RUNS = 100
-"""Largest numbers of rows and runs of a recorded case: a case is to be read by people, and to be quick."""
+"""Maximum numbers of rows and runs of a recorded case: people must be able to read it, and it must be quick."""
 _NARROW = "record fewer rows: --source, --since and --until choose some"
 
 
@@ -49,8 +49,8 @@ def of_run(reader: Reader, sources: Sequence[str], run: str | None) -> RecordedR
 
 
 def of_time(reader: Reader, sources: Sequence[str], since: int | None, until: int | None, name: str) -> RecordedRows:
-    """The rows that arrived in [since, until), microseconds UTC, and all runs from the first that took one: to the
-    last that did, or without `until` to the last one there is."""
+    """The rows that arrived in [since, until), microseconds UTC. The runs are all from the first run that took such a
+    row, to the last that did, or without `until` to the last committed run."""
     bounds = [pc.field("_arrival_time") >= pa.scalar(since, TIME)] if since is not None else []
     bounds += [pc.field("_arrival_time") < pa.scalar(until, TIME)] if until is not None else []
     where = bounds[0]

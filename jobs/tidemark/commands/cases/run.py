@@ -1,4 +1,4 @@
-"""Runs test cases, each in a landing and a warehouse of its own, and compares tables with what is expected."""
+"""Runs test cases, each in a landing and a warehouse of its own, and compares tables with the expected rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tidemark.storage import is_table
 
 QUALITY = "quality"
 _SHOWN = 3
-"""The most given rows that a difference shows."""
+"""Maximum number of given rows that a difference shows."""
 
 
 @contextmanager
@@ -64,7 +64,7 @@ class Ran:
         return TableRows(whole.schema, whole.cast(with_integer_times(whole.schema)).to_pylist())
 
     def difference(self, table: str, pair: Pair, columns: Sequence[str]) -> CaseDifference:
-        """The record of a difference. A row that nobody expects is shown with the columns that others name."""
+        """The record of a difference. A row that is not expected is shown with `columns`, those of expected rows."""
         found = self.table(table)
         row = None if pair.found is None else found.rows[pair.found]
         names = list(columns if pair.expected is None else pair.expected)

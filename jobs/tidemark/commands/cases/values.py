@@ -167,4 +167,4 @@ _READERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[object, pa.DataTy
     (types.is_binary, _bytes),
     (lambda _: True, _text),
 )
-"""Readers of simple values; the first whose test is true reads a type."""
+"""Readers of simple values, each with a test of the type: the first reader with a true test is used."""

@@ -1,4 +1,4 @@
-"""The verbs of a pipeline that are about test cases."""
+"""The verbs of a pipeline for test cases."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class CaseOptions(TypedDict, total=False):
 
 
 class RecordOptions(TypedDict, total=False):
-    """Options of `record_case`: the rows, by source, time of arrival and run (default: those of the last run), and
-    columns whose values are replaced by pseudonyms."""
+    """Options of `record_case`: the rows, by source, time of arrival and run (default: the last run), and the columns
+    to `mask` by pseudonyms."""
 
     source: str | None
     since: Moment
@@ -44,8 +44,8 @@ def test(
     files: Sequence[Path | str] = (),  # noqa: PT028 # no test function
     **options: Unpack[CaseOptions],
 ) -> CasesRecord:
-    """Run the test cases of files (default: those beside the pipeline file) in one Spark session, and compare.
-    Raises ConfigError with every mistake of all files before anything runs."""
+    """Run the test cases of files (default: files beside the pipeline file) in one Spark session, and compare. Raises
+    ConfigError with every mistake of all files before anything runs."""
     from tidemark.commands.cases.command import test_cases  # only where cases are run
 
     return test_cases(pipeline.context, files, options)
@@ -54,8 +54,8 @@ def test(
 def record_case(
     pipeline: HasContext, target: Path | str | None = None, **options: Unpack[RecordOptions]
 ) -> RecordedCaseRecord:
-    """Write a test case from recorded rows, with what the case gives when it is run. Raises UsageError if the file
-    is there, or if there are no such rows or too many."""
+    """Write a test case from recorded rows, with the results of running it as expected rows. Raises UsageError if the
+    file exists, or if there are no such rows or too many."""
     from tidemark.commands.cases.record import record
 
     return record(pipeline.context, target, options)

@@ -32,7 +32,7 @@ def case_text(case: Case, remarks: Iterable[str]) -> str:
 
 
 def value_text(value: object) -> str:
-    """A value as YAML on one line, which our reader of YAML takes for this value."""
+    """A value as YAML on one line; our reader of YAML reads this value from it."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(key)}: {value_text(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Finds in which output times a stream of the live version differs from another version's, for which its periods were
+"""Finds the output times in which a stream of the live version differs from the version for which its periods were
 emitted."""
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ EVERYTHING = (MIN_TIME, MAX_TIME)
 
 
 def changed(ledger: Ledger, stream: str, emitted: Emitted) -> list[Range]:
-    """Ranges of output times in which a stream of the live version may differ from that of the version that
-    `emitted` is about: those of the backfills between the two that changed the stream, and what runs after such a
-    backfill made under other settings. Everything if a version on the way is not listed any more."""
+    """Ranges of output times in which a stream may differ between the live version and the version of `emitted`:
+    ranges of the backfills between the two that changed the stream, and outputs that later runs made under other
+    settings. Everything if a version between them is no longer listed."""
     known = {each.version: each for each in versions.listed(ledger.root)}
     way = _between(known, emitted.version, ledger.version)
     if way is None:
@@ -38,8 +38,8 @@ def changed(ledger: Ledger, stream: str, emitted: Emitted) -> list[Range]:
 
 
 def _differing(outputs: Location, made: Made) -> Range:
-    """The range of a backfill, and the times of the `outputs` that it changed: windows that end in the range begin
-    before it, and so may rows that live into it. A backfill from landing changes outputs of any time."""
+    """The range of a backfill, extended to the times of the `outputs` that it changed: windows that end in the range
+    begin before it, and so may rows that live into it. A backfill from landing may change outputs of any time."""
     begin, end = made.from_, MAX_TIME if made.to is None else made.to
     if not is_table(outputs):
         return begin, end
@@ -52,8 +52,8 @@ def _differing(outputs: Location, made: Made) -> Range:
 
 
 def _between(known: Mapping[int, Version], one: int, other: int) -> list[tuple[int, Made]] | None:
-    """The versions that only one of the two was built on, or is, each with its backfill; None if they have no common
-    origin among the listed versions."""
+    """The versions from each of the two back to their common ancestor (left out), each with its backfill; None if the
+    listed versions contain no common ancestor."""
     lines = [list(_line(known, one)), list(_line(known, other))]
     shared = next((version for version in lines[0] if version in lines[1]), None)
     if shared is None:
@@ -63,7 +63,7 @@ def _between(known: Mapping[int, Version], one: int, other: int) -> list[tuple[i
 
 
 def _line(known: Mapping[int, Version], version: int) -> Iterator[int]:
-    """A version, the one that it was built on, and so on, up to one that no backfill made or that is not listed."""
+    """A version, its base, and so on, up to a version that no backfill made or that is not listed."""
     yield version
     while version in known and (made := known[version].made) is not None:
         version = made.base
@@ -71,13 +71,13 @@ def _line(known: Mapping[int, Version], version: int) -> Iterator[int]:
 
 
 def _fingerprint(ledger: Ledger, made: Made) -> str | None:
-    """Fingerprint of the settings that the base of a backfill had at its last batch; None if they are not kept."""
+    """Fingerprint of the base's settings at the last batch that a backfill covers; None if that batch is not kept."""
     found = Ledger(ledger.root, made.base).batches(made.through, made.through)
     return found[0].fingerprint if found else None
 
 
 def _reached(ledger: Ledger, version: int, stream: str, batch: int) -> int:
-    """The watermark of a stream of a version when a batch had ended its run."""
+    """The watermark of a version's stream after the run that ends with a batch; MIN_TIME if it is not recorded."""
     for record in Ledger(ledger.root, version).batches(batch, batch):
         end = record.streams.get(stream)
         if end is not None and end.state.back is not None:

@@ -1,7 +1,7 @@
-"""What `publish` emits: one event for what runs have published, and for each stream a key for each complete period.
+"""Computes the events that `publish` emits: one for the runs, and for each stream a key for each complete period.
 
-Both follow from the ledger and from the record that the newest event left (`Emitted`). Neither looks at which run, or
-which call, did the work: a person's run, a release, a promotion or a crash in between makes no difference.
+Both depend only on the ledger and on the record of the newest event (`Emitted`), never on the run or call that did
+the work: a person's run, a release, a promotion or a crash in between makes no difference.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ _TIMES = ("_system_timestamp", "_window_start")
 
 @dataclass(frozen=True)
 class Signal:
-    """An event for each key (one event without a key if there is none), its `extra`, and the record that holds once
-    it is emitted."""
+    """An event for each key (without keys, one event), its `extra`, and the record `after` it is emitted."""
 
     keys: tuple[str, ...]
     extra: Mapping[str, Any]
@@ -44,8 +43,8 @@ class Signal:
 
 @explained
 def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
-    """The event for consumers of the whole pipeline: counts of all runs since the event `before` (None: all). None if
-    they brought no row and wrote none, and no other version is live."""
+    """The event for consumers of the whole pipeline: counts of all runs since the event `before` (None: all runs).
+    None if these runs read and wrote no row, and the live version is the same."""
     end, warehouse = _last(context.ledger), context.warehouse
     if end is None:
         return None
@@ -61,8 +60,8 @@ def run_signal(context: RunContext, before: Emitted | None) -> Signal | None:
 
 @explained
 def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before: Emitted | None) -> Signal | None:
-    """The keys of the periods of a stream that are complete and not emitted, after the event `before` (None: there
-    was none). None if no period is due."""
+    """The keys of a stream's periods that are complete but not emitted, after the event `before` (None: no event
+    yet). None if no period is due."""
     end, warehouse = _last(context.ledger), context.warehouse
     if end is None or stream not in end.streams:
         return None
@@ -83,7 +82,7 @@ def stream_signal(context: RunContext, stream: str, asked: StreamPeriods, before
 
 
 def _of_warehouse(before: Emitted | None, warehouse: str | None) -> Emitted | None:
-    """The record before, unless it is about a warehouse that is not there any more."""
+    """The record `before`, unless it is about a warehouse that no longer exists."""
     return before if before and before.warehouse in (None, warehouse) else None
 
 
@@ -94,7 +93,7 @@ def _last(ledger: Ledger) -> BatchRecord | None:
 
 
 def _published(context: RunContext, end: BatchRecord, records: Sequence[BatchRecord]) -> PublishedRun:
-    """Counts of batches, with the progress of the last."""
+    """Counts over batches, with the progress at the last one."""
     fates, _ = total(account for record in records for account in record.accounts)
     streams = {name: stream_summary(_summed(name, end, records)) for name in end.streams}
     return {
@@ -116,14 +115,14 @@ def _summed(stream: str, end: BatchRecord, records: Sequence[BatchRecord]) -> St
 
 
 def _watermark(state: StreamState, periods: Periods, as_of: int) -> int | None:
-    """The time by which a stream is complete. One whose sources are all complete is so to the end of the day of its
-    last run, or of the period if that is longer."""
+    """The time up to which a stream is complete. If all its sources are complete, it is the end of the period (at
+    least a day) that contains the last run's as_of."""
     return periods.whole(as_of, as_of + 1)[1] if state.complete else state.back
 
 
 def _first(context: RunContext, stream: str, asked: StreamPeriods, state: StreamState) -> Emitted | None:
-    """The record before the first event: periods count from the time that the setting names, else from the first
-    output time of the stream, else from the day of its first row. None before the first row."""
+    """The record before the first event. Periods count from the configured time, else from the first output time of
+    the stream, else from the day of its first row. None before the first row."""
     begins = [time for time in (asked.since, state.begins, context.spec.start) if time is not None]
     if begins:
         since = asked.periods.first_from(begins[0]).start
@@ -135,7 +134,7 @@ def _first(context: RunContext, stream: str, asked: StreamPeriods, state: Stream
 
 
 def _first_row(context: RunContext, stream: str) -> int | None:
-    """The least time of an event or of a row of a stream, by the bounds that the tables' logs have."""
+    """The earliest time of an event or of a stream's row, by the bounds in the tables' logs."""
     tables = [f"events/{name}" for name in context.spec.sources]
     locations = [context.ledger.folder / name for name in (*tables, f"streams/{stream}")]
     return min((time for location in locations if is_table(location) for time in _bounds(location)), default=None)
@@ -149,7 +148,7 @@ def _bounds(location: Location) -> Iterator[int]:
 
 
 def _about(context: RunContext, stream: str, periods: Periods, end: BatchRecord, found: DuePeriods) -> dict[str, Any]:
-    """What an event says of its stream. `again` are the ranges whose periods were emitted before, and differ now."""
+    """The facts of an event about its stream. `again`: ranges of periods that were emitted before and differ now."""
     ledger = context.ledger
     return {
         "stream": stream,
@@ -170,7 +169,7 @@ def _text(time: int) -> str:
 
 
 def _runs(periods: Iterable[Period]) -> list[tuple[Period, Period]]:
-    """Periods that follow one another, by their first and last."""
+    """Ranges of adjacent periods: the first and the last period of each."""
     found: list[tuple[Period, Period]] = []
     for period in periods:
         if found and found[-1][1].end == period.start:

@@ -1,1 +1,1 @@
-"""What the dashboard shows, read from tables one page at a time. Starts no JVM and writes nothing."""
+"""Data of the dashboard, read from tables one page at a time. Starts no JVM and writes nothing."""

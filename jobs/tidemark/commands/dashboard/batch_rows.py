@@ -1,5 +1,5 @@
-"""Lists rows of one batch with one fate, a page at a time: only files of the batch are opened, those with the newest
-arrivals first, and only as many as the page needs. Starts no JVM."""
+"""Lists rows of one batch with one fate, a page at a time. Only files of the batch are opened, from the newest
+arrivals on, and only as many as the page needs. Starts no JVM."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _KEYS = ["_partition", "_offset", "_arrival_time", "_disposition", "_batch_id"]
 _SHOWN = [*_KEYS, "_event_time", "_system_timestamp", "_reasons", "_file"]
 _TIMES = ("_arrival_time", "_event_time", "_system_timestamp")
 _ROUNDED = 1_000
-"""Microseconds by which a time's bound in the log may be below the time: the log has milliseconds."""
+"""Microseconds by which a bound in the log may be below the true time: the log has milliseconds."""
 _LAST = 1 << 62
-"""A time after all others: that of a file whose log has no bound, and, negated, of rows without an arrival."""
+"""A time after all others, for files without a bound in the log. Negated, it is the arrival of rows without one."""
 _FIRST_CHUNK = 4
-"""Files that are read at first; each further step reads twice as many."""
+"""Number of files that the first step reads; each further step reads twice as many."""
 
 _Key = tuple[int, str, int]
 """A row: the number of its file, its partition and its offset."""
@@ -33,8 +33,8 @@ _Key = tuple[int, str, int]
 
 @dataclass(frozen=True)
 class BatchRows:
-    """Rows of a batch with a fate, the newest first; `whole`: all rows with the fate were looked at, and there are
-    `found`."""
+    """Rows of a batch with a fate, newest first. `found`: number of rows seen; `whole`: these are all rows with the
+    fate."""
 
     rows: list[ListedRow]
     found: int
@@ -85,8 +85,7 @@ def _plain(rows: pa.Table) -> pa.Table:
 def batch_rows(tables: Mapping[str, Location], batch: int, fate: Fate, begin: int, most: int) -> BatchRows:
     """Return `most` rows of a batch with a fate from row `begin` on; `tables` are events tables by source.
 
-    Order: by arrival, the newest first and rows without one last, then source, partition and offset, the last
-    descending.
+    Order: arrival (newest first, rows without an arrival last), source, partition, offset (descending).
     """
     files = sorted((file for each in tables.items() for file in _files(*each, batch)), key=lambda file: -file.newest)
     remote = not all(isinstance(location, Path) for location in tables.values())
@@ -116,7 +115,7 @@ def _files(source: str, location: Location, batch: int) -> Iterator[_File]:
 
 
 def _later(kept: Iterable[pa.Table], newest: int) -> int:
-    """Number of rows that arrive after all those of the files that are not read yet."""
+    """Number of rows in `kept` that arrive after `newest`, the newest arrival in the files that are not read yet."""
     return sum(_after(table, newest) for table in kept)
 
 

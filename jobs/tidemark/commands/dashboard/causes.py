@@ -1,4 +1,4 @@
-"""Causes of what is abnormal in a run, for a page: looked for once, among no more rows than a page may read."""
+"""Finds causes of abnormal values in a run, for a page: once for each run, and only if it has few enough rows."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ from tidemark.report.causes.cells import RowScope
 from tidemark.storage import Location, delta_table, is_table
 
 MOST_ROWS, MOST_FILES = 3_000_000, 1_000
-"""Most rows, together with those that they are compared with, and most files of the events tables for which a page
+"""Maximum numbers of rows (with the rows that they are compared with) and of files in events tables for which a page
 looks for causes."""
 
 
 @dataclass(frozen=True)
 class Causes:
-    """What is abnormal in a run, the heaviest first; `unseen`: the reason why its rows were not looked at."""
+    """Causes of abnormal values in a run, the heaviest first; `unseen`: the reason why its rows were not read."""
 
     causes: tuple[CauseRecord, ...] = ()
     unseen: str | None = None
 
 
 _FOUND: Cache[tuple[str, int, str, int, str], Causes] = Cache(256)
-"""Causes by root, version, plan of a run, its last batch and status: a judged run never changes otherwise. Each plan
-has a token of its own, also that of a run with the same id in a warehouse that was made anew."""
+"""Causes by root, version, plan of a run, its last batch and status; apart from these a judged run never changes. The
+plan's token is unique, also if a new warehouse has a run with an equal id."""
 
 
 def causes_of_run(reader: Reader, run_id: str | None) -> Causes:
-    """The causes of what is abnormal in a run (default: the last one that is judged); none if there is no such
-    run."""
+    """Causes of abnormal values in a run (default: the last judged one); none if there is no such run."""
     record = _last_batch(reader, run_id)
     if record is None:
         return Causes()
@@ -80,7 +79,7 @@ def _look(reader: Reader, record: BatchRecord) -> Causes:
 
 
 def _size(reader: Reader, asked: RowScope) -> tuple[int, int]:
-    """Numbers of rows that would be read, and of files in the events tables, from their logs."""
+    """Numbers of rows that would be read, and of files in the events tables, from the tables' logs."""
     locations = [reader.ledger.folder / "events" / name for name in reader.declared.sources]
     found = [_read_of(location, asked) for location in locations if is_table(location)]
     return sum(rows for rows, _ in found), sum(files for _, files in found)

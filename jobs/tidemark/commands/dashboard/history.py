@@ -32,7 +32,7 @@ class BatchHistory:
 
 
 def history_of(spec: PipelineSpec, ledger: Ledger) -> BatchHistory:
-    """Read what charts show of the newest batches."""
+    """Read the data that charts show of the newest batches."""
     through = ledger.last().committed_through
     scope = Scope(max(1, through - DRAWN + 1), through)
     names = ("batches", "watermarks", "diagnostics")

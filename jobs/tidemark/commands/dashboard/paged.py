@@ -1,4 +1,4 @@
-"""Pages of long lists: which batches hold the rows of a page, found by counting one narrow column."""
+"""Makes pages of long lists: finds the batches with the rows of a page by counting one narrow column."""
 
 from __future__ import annotations
 

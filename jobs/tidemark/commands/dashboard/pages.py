@@ -1,7 +1,7 @@
 """Data of a dashboard: one page of a table at a time, newest first. Starts no JVM and writes nothing.
 
-A page costs equally much however many batches there are. Only quality and dead letters read one narrow column of all
-their rows, to count the pages.
+The cost of a page does not grow with the number of batches. Only quality and dead letters read one narrow column of
+all their rows, to count the pages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PipelineSummary:
 
 @dataclass(frozen=True)
 class Pages:
-    """One pipeline, page by page. A new instance sees what has been committed since the last one was opened."""
+    """One pipeline, page by page. Open a new instance to see later commits."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -110,7 +110,7 @@ class Pages:
 
     @explained
     def why(self, run_id: str | None = None) -> Causes:
-        """What is abnormal in a run (default: the last one that is judged), and why; kept until the next question."""
+        """Causes of abnormal values in a run (default: the last judged one); kept for the next call."""
         return causes_of_run(self.reader, run_id)
 
     @explained
@@ -125,8 +125,7 @@ class Pages:
 
     @explained
     def moved(self, record: BatchRecord, fate: Fate, page: int) -> BatchRows:
-        """A page of the rows of a batch with a fate, the newest first; none of a batch that is not judged for
-        good."""
+        """A page of the rows of a batch with a fate, newest first; none if the batch's fates are not final yet."""
         names = {account.source for account in record.accounts if account.fates.get(fate)}
         if record.batch_id > self.reader.judged_through():
             names = set()
@@ -141,7 +140,7 @@ class Pages:
 
     @explained
     def failed_checks(self, run_id: str, told: Collection[Check]) -> list[str]:
-        """Sentences on the failed checks of a run, but for those that are told elsewhere."""
+        """Sentences on the failed checks of a run, without the given ones, which are shown elsewhere."""
         return failed_checks(self.ledger, self.ledger.run(run_id), told)
 
     @explained

@@ -1,4 +1,4 @@
-"""Versions of a pipeline, with the settings in which each differs from the version that it was built from."""
+"""Lists versions of a pipeline, each with the settings that differ from its base version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidemark.records.versions import VersionRecord
 
 @dataclass(frozen=True)
 class ListedVersion:
-    """A version, its record, and its settings (key, before, after) that differ from those of its base."""
+    """A version, its record, and its settings (key, before, after) that differ from the base version's."""
 
     version: Version
     record: VersionRecord

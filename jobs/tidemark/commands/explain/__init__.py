@@ -1,1 +1,1 @@
-"""The story of one row, by the settings that it was judged under."""
+"""The story of one row, by the settings under which it was judged."""

@@ -1,4 +1,4 @@
-"""The story of one row, by the settings that it was judged under and not by those of today's file."""
+"""The story of one row, by the settings under which it was judged, not by today's file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Finds the version and the settings that a row of the live version was judged under.
 
-A version that a backfill made holds rows of two kinds. Rows with a time in its range were judged anew, under the
-settings of the backfill. The others are unchanged from an earlier version, which also shows what set their watermark.
+A version that a backfill made holds rows of two kinds. Rows with a time in its range were judged again, under the
+settings of the backfill. The others are unchanged from an earlier version, which also has the rows that set their
+watermarks.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class JudgingRecord:
 
 @dataclass(frozen=True)
 class Lineage:
-    """Settings that rows of one version were judged under, back through the versions that it was made from. `spec` is
-    today's: recorded references are resolved with the environment's present values where these have not changed."""
+    """Settings under which rows of one version were judged, back through the versions that it was made from. `spec`
+    is today's pipeline: recorded references to the environment are resolved if their values have not changed."""
 
     spec: PipelineSpec
     ledger: Ledger
@@ -63,7 +64,7 @@ class Lineage:
         return None if source is None else JudgingRecord(self.ledger, source, PolicyHistory(((0, source.policy),)))
 
     def policies(self, source: str, first: int, last: int) -> tuple[Policy, ...]:
-        """Policies that rows of these batches may have been judged by, the last ones first."""
+        """Policies by which rows of batches first..last may have been judged, the last ones first."""
         how = made(self.ledger)
         declared = [self._declared(self._configuration(batch), source) for batch in self._changes(last)]
         found = [each.policy for each in reversed(declared) if each is not None]
@@ -90,7 +91,7 @@ class Lineage:
         return JudgingRecord(self.ledger, source, history, self.ledger.version)
 
     def _anew(self, how: Made, row: EventRow) -> bool:
-        """True if the backfill judged a row of the version anew: its time is in the range, or was before."""
+        """True if the backfill judged a row again: its time is in the range, or was in it before the backfill."""
         time = row.system_timestamp
         if time is not None and time >= how.from_ and (how.to is None or time < how.to):
             return True
@@ -102,14 +103,14 @@ class Lineage:
         return bool(rows.count_rows(filter=mine & (pc.field("_offset") == row.offset)))
 
     def _row(self, row: EventRow) -> EventRow | None:
-        """The row with these partition and offset as this version has it; None if it has none."""
+        """This version's row with the same partition and offset; None if there is none."""
         location = self.ledger.folder / "events" / row.source
         if not is_table(location):
             return None
         return read_row(row.source, dataset_of(location), row.partition, row.offset)
 
     def _history(self, row: EventRow, source: SourceSpec) -> PolicyHistory:
-        """Policies by which runs have moved the watermarks up to a row."""
+        """Policies by which runs have moved the watermarks, up to a row."""
         if made(self.ledger) is None:
             return PolicyHistory(((0, source.policy),))  # without a backfill, all runs have equal tolerances
         found, known = list[tuple[int, Policy]](), None
@@ -131,7 +132,7 @@ class Lineage:
         return 0
 
     def _same(self, how: Made, source: str) -> bool:
-        """True if a backfill judged a source as it was judged before."""
+        """True if a backfill judged a source by its earlier settings."""
         before = self._configuration(how.rebuilt - 1) if how.rebuilt and how.rebuilt > 1 else None
         if before is None:
             base = self._base(how)
@@ -141,7 +142,7 @@ class Lineage:
         return source in unchanged_sources(self._content(before), from_resolved(self._content(how.configuration)))
 
     def _changes(self, last: int) -> Iterator[int]:
-        """Batches up to `last` whose settings differ from those of the batch before them, oldest first."""
+        """Batches up to `last` with other settings than the batch before, oldest first."""
         rows = self.ledger.stores["batches"].read(1, last, ["batch_id", "fingerprint"])
         known = None
         for row in sorted(rows, key=lambda each: int(each["batch_id"])):
@@ -150,7 +151,7 @@ class Lineage:
                 yield row["batch_id"]
 
     def _configuration(self, batch: int) -> str | None:
-        """The recorded configuration of a batch; that of the next run if it is no longer recorded."""
+        """The recorded configuration of a batch; if it is no longer recorded, the configuration of the next run."""
         found = next(iter(self.ledger.batches(batch, batch)), None)
         return in_force(self.ledger) if found is None else found.configuration
 

@@ -1,5 +1,5 @@
 """Finds when runs ran, by the logs of the tables that they committed to. Nothing else records it: as_of is the time
-up to which a run took what had landed, and a run that catches up runs long after."""
+up to which a run took objects, and a run that catches up runs long after its as_of."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class RunTime:
 
 
 def run_times(ledger: Ledger, sources: Sequence[str], through: int, since: int | None) -> list[RunTime]:
-    """Return when the runs up to batch `through` ran that ran from `since` on (None: the newest), oldest first; those
-    whose commits no log has any more are left out.
+    """Return when runs ran, oldest first: runs up to batch `through` that ran at `since` or later (None: the newest
+    runs). Runs whose commits are no longer in any log are left out.
 
-    The log of `batches` reaches back an hour or 32 commits, those of events 7 days. A run that another version had
-    before it was made live ran when it ran there.
+    The log of `batches` reaches back an hour or 32 commits, logs of events 7 days. If another version had a run
+    first, the time is from that version.
     """
     if through < 1:
         return []
@@ -57,7 +57,7 @@ def _of_version(
 
 
 def _others(ledger: Ledger) -> Iterator[Location]:
-    """Folders of the other versions with the batches of this one."""
+    """Folders of the other versions that number rows like this one."""
     origins = versions.origins(ledger.root)
     for version, origin in origins.items():
         if version != ledger.version and origin == origins.get(ledger.version):
@@ -65,7 +65,7 @@ def _others(ledger: Ledger) -> Iterator[Location]:
 
 
 def _by_run(ledger: Ledger, times: dict[int, int], since: int | None) -> list[RunTime]:
-    """Join the times of batches to those of their runs."""
+    """Times of runs, from the times of their batches."""
     if not times:
         return []
     rows = ledger.stores["batches"].read(min(times), max(times), ["batch_id", "run_first", "status"])

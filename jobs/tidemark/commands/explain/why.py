@@ -1,4 +1,4 @@
-"""Answers what is abnormal in a run or in a range of arrivals, and why. Starts no JVM."""
+"""Finds causes of abnormal values in a run or in a range of arrivals. Starts no JVM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidemark.storage import is_table
 from tidemark.storage.damaged_files import UNREADABLE
 
 UNSEEN = (*UNREADABLE, ValueError, DeltaError, duckdb.Error)
-"""Exceptions, beside TidemarkError, of events that cannot be looked at now."""
+"""Exceptions, beside TidemarkError, if events cannot be read now."""
 _LANDED = pa.table(
     {"f": pa.array([], pa.string()), "b": pa.array([], pa.int64()), "landed": pa.array([], pa.int64())}
 ).schema
@@ -31,9 +31,8 @@ _LANDED = pa.table(
 
 
 def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRecord:
-    """Return the causes of what is abnormal among rows that arrive in [since, until), or of a run (default: the last
-    one that is committed or that quality blocks). Raises UsageError if there is no such run, or if both are
-    given."""
+    """Return the causes of abnormal values among rows that arrive in [since, until), or in a run (default: the last
+    run that is committed or blocked by quality). Raises UsageError if there is no such run, or if both are given."""
     ledger, through = reader.ledger, reader.judged_through()
     if not through:
         return {"scope": "no run is committed yet", "rows": 0, "history": 0, "causes": []}
@@ -49,7 +48,7 @@ def why(reader: Reader, since: Moment, until: Moment, run: str | None) -> WhyRec
 
 
 def _of_run(ledger: Ledger, through: int, run: str | None) -> tuple[RowScope, str]:
-    """The rows of a run, compared with those before it."""
+    """The rows of a run, to compare with earlier rows."""
     (last,) = ledger.batches(through, through)
     chosen = RunRange(last.run_id, last.run_first, last.batch_id) if run is None else ledger.run(run)
     if chosen is None or chosen.first > through:
@@ -59,19 +58,19 @@ def _of_run(ledger: Ledger, through: int, run: str | None) -> tuple[RowScope, st
 
 
 def scope_of_batches(ledger: Ledger, first: int, last: int) -> RowScope:
-    """The rows of batches first..last, compared with those before them."""
+    """The rows of batches first..last, to compare with earlier rows."""
     end, before = ledger.before(last + 1), ledger.before(first)
     history = None if before is None else before.as_of - HISTORY
     return RowScope(first, last, history=history, as_of=None if end is None else end.as_of)
 
 
 def causes_in(reader: Reader, asked: RowScope) -> FoundCauses:
-    """The causes of what is abnormal among the rows that are asked about."""
+    """The causes of abnormal values among the rows in `asked`."""
     return causes_of(_sources(reader, asked), asked)
 
 
 def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None) -> tuple[RowScope, str]:
-    """The rows of a range of arrivals, compared with those before it."""
+    """The rows of a range of arrivals, to compare with earlier rows."""
     if since is not None and until is not None and since >= until:
         raise UsageError("--until is not after --since", hint="rows from --since up to before --until are looked at")
     (record,) = ledger.batches(through, through)
@@ -83,7 +82,7 @@ def _of_range(ledger: Ledger, through: int, since: int | None, until: int | None
 
 
 def _sources(reader: Reader, asked: RowScope) -> list[JudgedSource]:
-    """The sources that have rows, as the last run was configured."""
+    """The sources that have rows, with the settings of the last run."""
     declared = reader.declared
     return [
         JudgedSource(rules, reader.events(name), _landed(reader, name, asked))
@@ -93,8 +92,8 @@ def _sources(reader: Reader, asked: RowScope) -> list[JudgedSource]:
 
 
 def _landed(reader: Reader, source: str, asked: RowScope) -> pa.Table:
-    """Landing times of a source's files when they were taken, from the begin of the history on, with those of a
-    blocked run."""
+    """Landing times of a source's files when they were taken, from the begin of the history on; also for a blocked
+    run."""
     condition = (pc.field("source") == source) & pc.field("state").isin([ObjectState.READ, ObjectState.QUARANTINED])
     if asked.history is not None:
         condition &= pc.field("modified") >= arrow_instant(asked.history)

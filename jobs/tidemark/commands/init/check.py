@@ -1,4 +1,4 @@
-"""Checks a pipeline's file against what lies in its landing folders now. Starts no JVM and opens no warehouse."""
+"""Checks a pipeline's file against the objects in its landing folders now. Starts no JVM and opens no warehouse."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _checked(spec: SourceSpec, limits: QualitySpec) -> CheckedSource:
 
 
 def _listed(spec: SourceSpec) -> list[ListedObject]:
-    """The objects in log order; of very many, the first that the folder lists. Folders of dates that `max_object_age`
-    leaves out now are not looked into."""
+    """The objects in log order; of very many, only the first that the listing gives. Dated folders that are too old
+    by `max_object_age` are not opened."""
     location = LandingLocation(spec.landing, spec.landed_at, spec.max_object_age)
     found = islice(list_objects(location, time.time_ns() // 1000), MOST_LISTED)
     return in_log_order([ListedObject(item.uri, location.path(item.uri), item.size, item.modified) for item in found])

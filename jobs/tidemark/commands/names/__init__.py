@@ -1,1 +1,1 @@
-"""Names of tables that readers keep while versions change: a link beside the versions, and views in catalogs."""
+"""Names of tables that stay while versions change: a link beside the versions, and views in catalogs."""

@@ -1,5 +1,5 @@
-"""Keeps names of tables at the live version. The commit of `versions` says which that is, and names follow it. What a
-crash leaves behind, the next run, backfill, promotion, release or maintenance corrects."""
+"""Keeps names of tables at the live version, which a commit to `versions` sets. Names that a crash leaves at an old
+version are corrected by the next run, backfill, promotion, release or maintenance."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _REPEAT = "repeat the command; the next run changes them, too"
 
 
 def follow(context: RunContext, *, must: bool = False) -> list[str]:
-    """Let all names read the live version; the caller holds the lock. Returns sentences on those that do not, with
-    what to do. If they `must`, raises TidemarkError where Spark refuses; raises Held if the lock is lost. Starts a
-    JVM only if views have to be changed."""
+    """Let all names show the live version; the caller holds the lock. Returns sentences on names that do not, with
+    what to do. With `must`, raises TidemarkError if Spark refuses. Raises Held if the lock is lost. Starts a JVM only
+    if views have to be changed."""
     ledger, failed = context.ledger, []
     tables = Reader(context.spec, ledger).tables
     follow_link(context.root, ledger.version)
@@ -40,7 +40,7 @@ def follow(context: RunContext, *, must: bool = False) -> list[str]:
 
 
 def ensure_movable(context: RunContext) -> None:
-    """Raise TidemarkError, before a promotion, if a name could not follow it: something else has the link's name, or
+    """Raise TidemarkError, before a promotion, if a name could not follow it: another file has the link's name, or
     Spark does not reach a catalog."""
     if found := obstacle(context.root):
         raise found
@@ -50,8 +50,8 @@ def ensure_movable(context: RunContext) -> None:
 
 
 def changed(context: RunContext, which: Registration) -> tuple[Registration, list[str]]:
-    """A registration with all its views at the live version, and the statements for that. A view is dropped while the
-    live version lacks its table."""
+    """A registration with all its views at the live version, and the SQL statements that move them. A view whose
+    table is missing in the live version is dropped."""
     ledger = context.ledger
     wanted = dict.fromkeys([*Reader(context.spec, ledger).tables(), *which.tables])
     there = named_tables(ledger, wanted)
@@ -61,7 +61,7 @@ def changed(context: RunContext, which: Registration) -> tuple[Registration, lis
 
 
 def change_views(context: RunContext, which: Registration) -> Registration:
-    """Let the views of a registration read the live version; returns the registration as recorded. While they change,
+    """Let the views of a registration read the live version; returns the registration as recorded. During the change
     it is recorded without a version, so that a crash between two views is noticed."""
     from tidemark.spark.catalogs import execute  # imported here, since it imports Spark
 

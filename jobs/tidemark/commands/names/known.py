@@ -1,4 +1,4 @@
-"""Names of tables as readers ask for them: which there are, and which do not read the live version."""
+"""Lists names of tables for readers, and names that do not show the live version."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tidemark.ledger.ledger import Ledger
 from tidemark.storage import Location, is_table
 
 _WITHOUT_NAMES = ("advice", "plans", "open_lifetimes/", "seen/")
-"""Beginnings of the names of tables that are for tidemark itself."""
+"""Prefixes of tables that only tidemark uses."""
 
 
 def named_tables(ledger: Ledger, tables: Iterable[str]) -> tuple[str, ...]:
-    """Those of a version's tables that readers use and that have a row already."""
+    """The tables of a version that readers use and that have been written already."""
     return tuple(name for name in tables if not name.startswith(_WITHOUT_NAMES) and is_table(ledger.folder / name))
 
 
 def behind(ledger: Ledger, tables: Callable[[], Iterable[str]]) -> list[Registration]:
-    """Registrations with a view that does not read the live version, or without a view of a table. The tables are
-    asked for only if anything is registered."""
+    """Registrations with a view that does not show the live version, or without a view of a table. `tables` is called
+    only if anything is registered."""
     known = registered(ledger.root)
     there = named_tables(ledger, tables()) if known else ()
     return [each for each in known if each.version != ledger.version or not set(there) <= set(each.tables)]
 
 
 def lagging(ledger: Ledger, late: Sequence[Registration], config: str) -> list[str]:
-    """Sentences on names that do not read the live version, with what to do; `late` are the registrations that are
+    """Sentences on names that do not show the live version, with what to do; `late` are the registrations from
     `behind`."""
     link = behind_link(ledger.root, ledger.version)
     views = [_sentence(each, ledger.version, config) for each in late]
@@ -38,14 +38,14 @@ def lagging(ledger: Ledger, late: Sequence[Registration], config: str) -> list[s
 
 
 def names_of(table: str, root: Location, live: int) -> list[str]:
-    """Names of a table that follow `promote`: a path, and views."""
+    """Names of a table that always show the live version: a path, and views."""
     link = followed(root, live)
     views = [full_name(*each.key, table) for each in registered(root) if table in each.tables and not each.by_hand]
     return [*([] if link is None else [str(link / table)]), *views]
 
 
 def fixed(location: Location, names: Sequence[str], config: str) -> str:
-    """Sentence for a reader who was given the folder of a version."""
+    """Sentence for a reader who got the folder of a fixed version."""
     options = () if isinstance(location, Path) else ("--catalog", "NAME")
     names = names or [f"a name that `{command('register', config, options=options)}` makes"]
     instead = f"read {' or '.join(names)} instead"

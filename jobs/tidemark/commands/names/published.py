@@ -1,4 +1,4 @@
-"""The link `published` beside the versions, which leads to the folder of the live version.
+"""The link `published` beside the versions: it leads to the folder of the live version.
 
 A path through it, such as `published/events/readings`, follows `promote`. One rename switches all tables at once.
 """
@@ -24,13 +24,13 @@ def make_link(root: Location, version: int) -> None:
 
 
 def follow_link(root: Location, version: int) -> None:
-    """Let the link, if there is one, lead to a version."""
+    """Let the link lead to a version; does nothing if there is no link."""
     if _leads_to(root) not in (None, f"v{version}"):
         make_link(root, version)
 
 
 def obstacle(root: Location) -> TidemarkError | None:
-    """The error that names a folder or file in the link's position; None if there is none."""
+    """The error for a folder or file that has the link's name; None if there is none."""
     location = root / PUBLISHED
     if not isinstance(location, Path) or location.is_symlink() or not location.exists():
         return None
@@ -47,7 +47,7 @@ def followed(root: Location, version: int) -> Location | None:
 
 
 def behind_link(root: Location, version: int) -> str | None:
-    """Sentence about a link that leads elsewhere than to the live version; None if it does not, or there is none."""
+    """Sentence about a link that does not lead to the live version; None if it does, or if there is no link."""
     found = obstacle(root)
     if found is not None:
         return f"{found.message} ({found.where}): {found.hint}"

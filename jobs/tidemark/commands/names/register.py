@@ -1,4 +1,4 @@
-"""The command `register`: a link and views, which follow `promote`."""
+"""The command `register`: a link and views that always show the live version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tidemark.records.versions import NamedTable, RegisterRecord
 
 
 class RegisterOptions(TypedDict, total=False):
-    """Options of `register`: the `schema` of the views (default: named like the pipeline); with `sql` a person makes
-    them, by the statements in the record; with `forget` they are changed no more; `wait` for a run to end."""
+    """Options of `register`. `schema` of the views (default: the pipeline's name). `sql`: a person creates the views
+    by the statements in the record. `forget`: the views are no longer changed. `wait` for a run to end."""
 
     schema: str | None
     sql: bool

@@ -15,7 +15,7 @@ _FILE = "registered.json"
 @dataclass(frozen=True)
 class Registration:
     """Views of `tables` in a schema of a catalog. All of them read `version` (None: they are being changed). If
-    `by_hand`, a person runs the statements that make them."""
+    `by_hand`, a person runs the statements that create them."""
 
     catalog: str
     schema: str
@@ -25,7 +25,7 @@ class Registration:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What one registration has and no other."""
+        """The identity of a registration."""
         return self.catalog, self.schema
 
 

@@ -1,4 +1,4 @@
-"""SQL of the views: one for each table of a version, cut at the last committed batch."""
+"""SQL of the views: one for each table of a version, with rows up to the last committed batch."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ _COLUMN_OF_SMALL = "batch_id"
 
 
 def view_name(table: str) -> str:
-    """Name of a table's view: `events/readings` is `events_readings`. No two tables have one name, since no ledger
-    table begins with the kind of another."""
+    """Name of a table's view: `events/readings` is `events_readings`. Names are unique, since no ledger table begins
+    with the kind of another table."""
     return table.replace("/", "_")
 
 
 def full_name(catalog: str, schema: str, table: str) -> str:
-    """Name of a table's view with its catalog and schema, as SQL needs it: each part in backquotes, so that no text
-    ends it."""
+    """Name of a table's view with its catalog and schema for SQL: each part is quoted by backquotes and escaped."""
     return ".".join(map(_quoted, (catalog, schema, view_name(table))))
 
 
 def statements(catalog: str, schema: str, folder: Location, tables: Sequence[str], gone: Sequence[str]) -> list[str]:
-    """Statements that make the schema and the views of tables in the folder of a version, and drop those of tables
-    that are `gone`, in SQL of Spark and Databricks. Each view changes in one step. It has the columns that its table
-    has when it is read."""
+    """SQL statements (Spark, Databricks) that create the schema and the views of `tables` in a version's `folder`,
+    and drop the views of tables that are `gone`. Each view changes in one step, and has the columns of its table at
+    the time of reading."""
     names = [full_name(catalog, schema, table) for table in tables]
     committed = f"{_rows('max(`batch_id`)', folder / 'batches')} WHERE `status` = 'committed'"
     rows = [f"{_rows('*', folder / table)} WHERE {_column(table)} <= ({committed})" for table in tables]
@@ -34,7 +33,7 @@ def statements(catalog: str, schema: str, folder: Location, tables: Sequence[str
 
 
 def _column(table: str) -> str:
-    """The column with a row's batch: events, lifetimes and what is published have it with a leading underscore."""
+    """The column with a row's batch id; in tables written by Spark it has a leading underscore."""
     return _quoted(f"_{_COLUMN_OF_SMALL}" if "/" in table else _COLUMN_OF_SMALL)
 
 

@@ -1,4 +1,4 @@
-"""The command `repair`: rebuilds what is damaged in the live version."""
+"""The command `repair`: rebuilds damaged tables of the live version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tidemark.storage.sync import sync_tree
 
 
 def repair(context: RunContext, wait: bool) -> RepairRecord:
-    """Rebuild the damaged tables of the live version; the record names them, and those that could not be rebuilt."""
+    """Rebuild the damaged tables of the live version. The record names the rebuilt tables, and the ones that could
+    not be rebuilt."""
     with context.hold(wait):
         listed = rebuild(context.root, context.clock())
         ensure_batches(context.ledger)

@@ -1,5 +1,5 @@
-"""Makes lost rows of the ledger's own tables again, as a recovery of the batch would record them, from its events,
-the states before it and its plan; the digests and counts in `batches` prove them."""
+"""Makes lost rows of the ledger's own tables again, as a recovery of the batch would record them: from its events,
+its plan and the states before it. The digests and counts in `batches` prove them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MADE = ("objects", "watermarks", "diagnostics")
 
 @dataclass(frozen=True)
 class Remade:
-    """Rows of one batch and table, and how they differ from the recorded ones (None: not at all)."""
+    """Rows of one batch and table. `unlike` says how they differ from the recorded rows (None: not at all)."""
 
     rows: list[Row]
     unlike: str | None
@@ -44,8 +44,8 @@ class Remade:
 
 @dataclass(frozen=True)
 class LedgerRebuild:
-    """Makes rows of batches of the live version again. `then` gives the configuration that a batch was judged under,
-    `located` gives objects of a batch their present paths, `planned` gives the objects of a batch."""
+    """Makes rows of the live version's batches again. `then` returns the configuration under which a batch was
+    judged, `planned` the objects of a batch, and `located` these objects with their present paths."""
 
     context: RunContext
     then: Callable[[BatchRecord], PipelineSpec]
@@ -58,8 +58,8 @@ class LedgerRebuild:
         return self.context.ledger
 
     def put_back(self, record: BatchRecord, tables: Iterable[str]) -> dict[str, str | int]:
-        """Put the rows of a batch back into `tables` if they are proven. Returns by table the number of rows, or why
-        they could not be made."""
+        """Put the rows of a batch back into `tables` if they are proven. Returns by table the number of rows, or the
+        reason why they could not be made."""
         try:
             made = self._made(record)
         except TidemarkError as error:
@@ -99,8 +99,8 @@ class LedgerRebuild:
     def _findings(self, record: BatchRecord, outcomes: Mapping[str, Outcome], result: Advance) -> list[Finding]:
         """Findings of a batch, in the order in which a run records them.
 
-        Those about objects are as recorded, or else as planned and as the objects are now. Earlier releases looked
-        for less in objects: the recorded digest shows what was found.
+        Findings about objects come from the record, or else from the plan and the objects' present content. Earlier
+        releases made fewer findings about objects: the recorded digest shows which set was recorded.
         """
         listed = [finding for finding in self.ledger.findings(record.batch_id) if finding.type in LISTED]
         if listed:
@@ -151,8 +151,8 @@ def _unlike(
     outcomes: Mapping[str, Outcome],
     recorded: Mapping[str, TableDigest],
 ) -> str | None:
-    """The reason why objects are not those that the batch took: their number, bytes, or rows differ. None if they
-    are."""
+    """The reason why objects are not the ones that the batch took: their number, bytes or rows differ. None if they
+    match."""
     if (len(objects), sum(item.size for item in objects)) != (record.objects, record.bytes):
         return "their number or size is not that of the objects that the batch took"
     for outcome in outcomes.values():

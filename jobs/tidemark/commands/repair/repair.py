@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tidemark.spark.rebuild.repair import RepairedOutputs
 
 _REPORTED_ONCE = ("quality", "diagnostics")
-"""Small tables that nothing goes on from: rows that cannot be made again are reported once, and runs go on."""
+"""Small tables that later runs do not need: rows that cannot be made again are reported once, and runs go on."""
 _SPARE = ("advice", "plans")
-"""Small tables that nothing needs while no run is pending: the next write to them makes them anew."""
+"""Small tables that are not needed while no run is pending: the next write creates them again."""
 _STATE = ("substreams", "seen", "lifetimes", "open_lifetimes")
 _COPY = "restore the folder from a copy"
 
@@ -55,7 +55,8 @@ class TableRepair:
         self.tables = DamagedTables(self.context, self.backfilled)
 
     def repair(self) -> RepairRecord:
-        """Check every table and rebuild the damaged ones. Returns what was damaged, rebuilt and left."""
+        """Check every table and rebuild the damaged ones. Returns the damage, the rebuilt rows and the remaining
+        damage."""
         aside = Abandonment(self.context)
         for table in aside.withdraw_again(losses(self.live).values()):
             self.tables.rebuilt[table] = {"batches": [], "rows": 0, "input": "nothing"}
@@ -102,7 +103,7 @@ class TableRepair:
             self.tables.rebuilt[name] = {"batches": [], "rows": 0, "input": "nothing"}
 
     def _report_once(self, damaged: Mapping[str, Corruption]) -> None:
-        """Restore what the logs must know, so that runs go on without the rows that cannot be made again."""
+        """Record the last writes in the logs again, so that runs go on without the rows that cannot be made again."""
         through = self.live.last().committed_through
         for name in _REPORTED_ONCE:
             if name == "quality" and name in damaged:

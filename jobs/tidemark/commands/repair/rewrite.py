@@ -16,8 +16,8 @@ from tidemark.storage.folders import tables_below
 def rewritten(
     root: Location, spark: Callable[[], Any], damaged: Collection[str]
 ) -> Iterator[RewrittenTable | TableDamage]:
-    """Rewrite files with a wrong number of nulls, except in tables that are still damaged. Yields what was done to
-    each table, or why it was not."""
+    """Rewrite files with a wrong number of nulls, except in tables that are still damaged. Yields for each table the
+    rewritten files and rows, or the reason why it was not rewritten."""
     for name in sorted({*tables_below(root)} - TABLES.keys() - {*damaged}):
         if files := miscounted(root / name):
             yield _rewritten(name, root / name, spark(), files)

@@ -1,4 +1,4 @@
-"""The command `verify`: has the live version checked by a package that shares nothing with tidemark."""
+"""The command `verify`: checks the live version by a package that shares no code with tidemark."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _RESTORE = "restore the table's folder from a copy made after this batch was com
 
 
 class VerifyOptions(TypedDict, total=False):
-    """Options of `verify`: `everything` judges each row again, not a sample; `head` is a head of the chain that was
-    noted before; `bundle` is a file to write for an auditor; `wait` for a run to end."""
+    """Options of `verify`: `everything`: judge each row again, not only a sample. `head`: a head of the chain that
+    was noted earlier. `bundle`: a file to write for an auditor. `wait` for a run to end."""
 
     everything: bool
     head: str | None
@@ -69,7 +69,7 @@ def _record(found: Warehouse, bundle: Path | None) -> VerifyRecord:
 
 
 def _finding(flaw: Flaw) -> FlawRecord:
-    """A flaw, and what to do: what the ledger says of its batches is recorded nowhere else."""
+    """A flaw, and what to do. The rows of `batches` and `quality` are recorded nowhere else, so they need a copy."""
     return {
         "kind": flaw.kind,
         "table": flaw.table,
