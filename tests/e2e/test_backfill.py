@@ -16,7 +16,7 @@ from samples import at, fork, obj
 from test_streams import payload, told
 
 import oracle_versions
-from oracle import SECOND, Outcome, Run, Source, judge
+from oracle import SECOND, Obj, Outcome, Row, Run, Source, judge
 from oracle_streams import Step, StepRun, Window, flow
 from product import Product, expected, micros, verdicts
 from strategies import objects
@@ -281,6 +281,21 @@ def test_a_stream_without_a_row_gets_those_of_the_range(tmp_path):
     assert len(within) > 5
     assert sorted(key[0] for key in points(product, built).elements()) == sorted(within)
     assert sum(row["n"] for row in table(product, built, "streams/per_4s")) == len(within)
+
+
+def test_rows_that_policies_before_the_last_backfill_had_moved_into_the_range_are_judged_again(tmp_path):
+    """The row that arrives at 30 s was moved to 25 s under the first policies. Rows outside of the first backfill's
+    range still have these, and the second range has the row, though none can be so late under the policies since."""
+    order = (9 * SECOND, "adjust")
+    wide = replace(SOURCE, late=(5 * SECOND, "adjust"), out_of_order=order, over=False, partitions=("0",))
+    rows = [Row("0", at(20 if time == 30 else time), at(time), None) for time in range(1, 41)]
+    product = Product(tmp_path, {"a": wide}, {"streams": STREAMS})
+    product.feed("a", [Run(at(41), (Obj("one", at(40), tuple(rows)),)), Run(at(41), (), close=True)])
+    product = Product(tmp_path, {"a": replace(wide, late=(SECOND, "adjust"))}, product.settings)
+    for begin, end in ((2, 5), (24, 27)):
+        product.version = product.pipeline().backfill(at(begin), at(end))["version"]
+        product.pipeline().promote(product.version)
+    assert [row["_system_timestamp"] for row in product.events("a") if row["_arrival_time"] == at(30)] == [at(29)]
 
 
 DISCOVERED = """

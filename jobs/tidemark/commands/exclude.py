@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from tidemark.arguments import reason_for
 from tidemark.core.batch import loaded_uri, stored_uri
+from tidemark.core.policy import Reason
 from tidemark.core.times import format_time
 from tidemark.errors import UsageError
 from tidemark.landing.discover import known_objects
@@ -59,3 +60,18 @@ def why(ledger: Ledger, source: str, stored: str) -> str | None:
 def _batches(ledger: Ledger, source: str, stored: Collection[str]) -> dict[str, int]:
     known = known_objects(ledger, source, [loaded_uri(uri) for uri in stored])
     return {stored_uri(uri): each.batch_id for uri, each in known.items() if each.taken}
+
+
+def tainted(ledger: Ledger, objects: Taken, first: int) -> frozenset[str]:
+    """Sources whose recorded state before batch `first` depends on rows of these objects, which the version does not
+    exclude yet."""
+    found = set()
+    for name, taken_in in objects.items():
+        for batch in {batch for batch in taken_in.values() if batch < first}:
+            (record,) = ledger.batches(batch, batch)
+            mine = [account for account in record.accounts if account.source == name]
+            known = sum(account.reasons.get(Reason.EXCLUDED, 0) for account in mine)
+            taken = [item for item in ledger.objects_of(record) if item.source == name]
+            if known < sum(item.rows or 0 for item in taken if stored_uri(item.uri) in taken_in):
+                found.add(name)
+    return frozenset(found)

@@ -14,12 +14,13 @@ from functools import cached_property
 from tidemark.commands.backfill.examples import with_examples
 from tidemark.commands.backfill.merge import Merged, SliceMerge
 from tidemark.commands.backfill.rejudge import EventsRerun
-from tidemark.commands.exclude import Taken
+from tidemark.commands.exclude import Taken, tainted
 from tidemark.commands.versions import blank, built_summary, by_run, compared_spec, in_force, recorded_difference
 from tidemark.config import PipelineSpec, from_resolved
 from tidemark.config.backfill_rules import check_rebuilding, unchanged_sources
 from tidemark.context import RunContext
 from tidemark.core.backfill.ranges import (
+    JudgedRows,
     Range,
     ReadRange,
     first_batch,
@@ -29,10 +30,9 @@ from tidemark.core.backfill.ranges import (
     readings,
     rebased,
     recombined,
+    widened,
 )
-from tidemark.core.batch import stored_uri
 from tidemark.core.batch_result import BatchRecord
-from tidemark.core.policy import Reason
 from tidemark.core.times import format_time
 from tidemark.errors import Held, UsageError
 from tidemark.ledger import versions
@@ -93,7 +93,18 @@ class Backfill:
         both = [(rules_of(each), rules_of_streams(each)) for each in (self.then, self.spec)]
         floors = [floors_after(states, rules) for rules, _ in both]
         known = [floor for floor in floors if floor is not None]
-        return readings(self.asked, both, min(known) if len(known) == len(floors) else None)
+        found = readings(self.asked, both, min(known) if len(known) == len(floors) else None)
+        return widened(found, self._judged) if self._judged else found
+
+    @cached_property
+    def _judged(self) -> dict[str, JudgedRows]:
+        """Rows of the live version in the range, by source, if backfills made any: these may have been judged under
+        settings that are no longer known, and so be outside of what follows from `then` and `spec`."""
+        if not versions.backfilled(self.live.root, self.live.version):
+            return {}
+        from tidemark.spark.rebuild.rejudge import judged_in
+
+        return judged_in(self.context.engine.spark, self.live.folder, self.spec.sources, self.asked)
 
     @cached_property
     def first(self) -> int | None:
@@ -197,7 +208,10 @@ class Backfill:
         """Record the state before the slice's first run: the state after batch `before`, as far as it is still
         valid."""
         configuration = content_of(before.configuration, self.spec, self.live.root)
-        unchanged = unchanged_sources(configuration, self.spec, self._tainted(first)) & before.combined.keys()
+        unchanged = (
+            unchanged_sources(configuration, self.spec, tainted(self.live, self.excluded, first))
+            & before.combined.keys()
+        )
         states = rebased(self.live.states(first), rules_of(self.spec), unchanged)
         old = {name: stream.model_dump() for name, stream in from_resolved(configuration).streams.items()}
         same = {name for name, stream in self.spec.streams.items() if old.get(name) == stream.model_dump()}
@@ -206,20 +220,6 @@ class Backfill:
         combined = recombined(before.combined, states, unchanged)
         left = replace(before, combined=combined, streams=streams, accounts=(), digests=())
         ledger.begin(left, states)
-
-    def _tainted(self, first: int) -> frozenset[str]:
-        """Sources whose recorded state depends on excluded rows: their objects were taken before the slice, and the
-        live version does not exclude them yet."""
-        found = set()
-        for name, objects in self.excluded.items():
-            for batch in {batch for batch in objects.values() if batch < first}:
-                (record,) = self.live.batches(batch, batch)
-                mine = [account for account in record.accounts if account.source == name]
-                known = sum(account.reasons.get(Reason.EXCLUDED, 0) for account in mine)
-                taken = [item for item in self.live.objects_of(record) if item.source == name]
-                if known < sum(item.rows or 0 for item in taken if stored_uri(item.uri) in objects):
-                    found.add(name)
-        return frozenset(found)
 
     def _execute(self, again: EventsRerun, ledger: SliceLedger, first: int) -> int:
         """Execute the recorded runs again until all outputs of the range are final; returns the last batch."""
@@ -230,7 +230,8 @@ class Backfill:
             records = [blank(record, under, record.plan) for record in run]
             ledger.plan_again(records)
             done = again.execute(records)
-            if self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):
+            whole = done[-1].batch_id >= max((rows.batch for rows in self._judged.values()), default=0)
+            if whole and self._ended(done[-1], self.spec) and self._ended(run[-1], self.then):
                 break
         if self.asked.end is not None:
             self._release(again, ledger, run[-1])

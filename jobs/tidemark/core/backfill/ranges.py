@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tidemark.core.advance import Key, SourceRules, States
 from tidemark.core.streams import StepRules, StreamEnd, reach
@@ -57,6 +58,25 @@ def readings(
         early, late = (max(bound[side] for bound in bounds if bound is not None) for side in (0, 1))
         end = None if asked.end is None else asked.end + ahead + late
         found[name] = ReadRange(begin - back - early, end)
+    return found
+
+
+class JudgedRows(NamedTuple):
+    """Rows of a source with a time in the range: first and last arrival, microseconds, and the last batch."""
+
+    first: int
+    last: int
+    batch: int
+
+
+def widened(reads: Mapping[str, ReadRange], judged: Mapping[str, JudgedRows]) -> dict[str, ReadRange]:
+    """Ranges to read that also have these rows, which policies of before may have moved further."""
+    found = dict(reads)
+    for name, rows in judged.items():
+        begin, end = reads[name].begin, reads[name].end
+        found[name] = ReadRange(
+            None if begin is None else min(begin, rows.first), None if end is None else max(end, rows.last + 1)
+        )
     return found
 
 

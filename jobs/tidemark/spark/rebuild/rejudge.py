@@ -6,15 +6,15 @@ of the slice's days. Numbers and arrivals of the rows left out come from recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.config import SourceSpec
 from tidemark.core.advance import States
-from tidemark.core.backfill.ranges import ReadRange
+from tidemark.core.backfill.ranges import JudgedRows, Range, ReadRange
 from tidemark.core.batch import LandedObject, ObjectState
 from tidemark.core.batch_result import Outcome
 from tidemark.core.times import DAY
@@ -25,6 +25,7 @@ from tidemark.spark.micro_batch import MicroBatch
 from tidemark.spark.punctuation import state as marks
 from tidemark.spark.read.excluded import without_events
 from tidemark.spark.read.landed_rows import rows_of_events
+from tidemark.spark.rebuild.comparison import in_range
 from tidemark.spark.tables import accounts, delta
 from tidemark.spark.tables.delta import CommitRows, quoted
 from tidemark.spark.tables.fate_counter import NOTHING, Counts, FateCounter
@@ -117,6 +118,20 @@ class SliceEngine:
             if name == source.name and number:
                 found[partition] = Seen(number, state.last_arrival, None)
         return found
+
+
+def judged_in(spark: SparkSession, version: Location, sources: Iterable[str], asked: Range) -> dict[str, JudgedRows]:
+    """By source, the rows of a version's events tables with a time in the range; sources without such rows are left
+    out."""
+    arrival, found = F.unix_micros("_arrival_time"), {}
+    for name in sources:
+        location = str(version / f"events/{name}")
+        if delta.exists(location):
+            rows = spark.read.format("delta").load(location).where(in_range(F.col("_system_timestamp"), asked))
+            (bounds,) = rows.agg(F.min(arrival), F.max(arrival), F.max("_batch_id")).collect()
+            if bounds[0] is not None:
+                found[name] = JudgedRows(*bounds)
+    return found
 
 
 def within(reading: ReadRange) -> Column:
